@@ -205,7 +205,7 @@ fn what_a_method_sets_is_said_to_be_the_methods() {
     };
     own("\"rlc.bogus\" = 1").refused(
         "my.toml:33:1: field `rlc.bogus` (set by method Own): found an unknown field, allowed is \
-         one of `queue`, `limiter`, `report_delay`, `mode`, `hold`",
+         one of `queue`, `limiter`, `report_delay`, `f1`, `mode`, `hold`",
     );
     own("\"rlc.limiter\" = { kind = \"bdp_5g\", foo = 1 }").refused(
         "my.toml:33:1: field `rlc.limiter.foo` (set by method Own): found an unknown field, \

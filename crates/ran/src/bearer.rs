@@ -84,7 +84,7 @@ pub(crate) struct Bearer {
     /// Bytes of the queue that have left: of the SDU in transmission, and of all held SDUs.
     sent: u32,
     sending: bool,
-    /// The limiter admits everything and is not called.
+    /// Packets come straight from SDAP: the limiter admits everything and is not called.
     unlimited: bool,
     /// SDUs stay in the queue until they are acknowledged.
     holds: bool,
@@ -102,7 +102,7 @@ pub(crate) struct Bearer {
 }
 
 impl Bearer {
-    /// The bearer of `config`; if `unlimited`, its limiter admits everything.
+    /// The bearer of `config`; if `unlimited`, its limiter admits everything, at once.
     pub(crate) fn new(config: &RlcConfig, unlimited: bool, key: u64) -> Result<Self, ConfigError> {
         Ok(Self {
             queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key))
@@ -119,7 +119,7 @@ impl Bearer {
         })
     }
 
-    /// True if the limiter admits everything and is not called.
+    /// True if packets come straight from SDAP: the limiter admits everything and is not called.
     #[inline]
     pub(crate) const fn is_unlimited(&self) -> bool {
         self.unlimited

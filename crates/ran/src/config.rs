@@ -1,10 +1,12 @@
 //! Settings of the chain, in the form of scenario files.
 
 mod dual;
+pub(crate) mod f1;
 pub(crate) mod queues;
 mod scells;
 
 pub use dual::{Leg, Routing, SplitConfig};
+pub use f1::{F1Config, LimiterNode};
 pub use scells::{MOST_SCELLS, PCELL, ScellConfig};
 
 use crate::RlcModeConfig;
@@ -182,6 +184,9 @@ params! {
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
         report_delay: Duration = Duration::ZERO,
             stated("0s to 1s; 0s with another discipline than fifo");
+        /// F1-U, if CU and DU are apart. Then the queue is fifo too.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
+        f1: F1Config = F1Config::default();
         /// How SDUs are cut, numbered and put together again; with a MAC of kind rb, dch or hsdpa.
         mode: RlcModeConfig = Default::default();
         /// How long an SDU keeps its place in the bearer's queue: until it is sent, or, with

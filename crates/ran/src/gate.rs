@@ -68,11 +68,11 @@ mod station;
 
 pub use config::{GateConfig, GateError};
 
+use crate::config::F1Config;
 use crate::few::{Few, collect_exactly};
-use crate::limiter::{AnyLimiter, GrantContext, Late, Limiter, RlcView};
+use crate::limiter::{AnyLimiter, Apart, GrantContext, Limiter, RlcView};
 use crate::pacer::{Pacer, SdapPoll};
 use crate::sdap::UeSdap;
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use justfull_base::{ConfigError, Duration, Instant, Packet, Probe, SlotForecast, SlotReport};
 use justfull_queue::ManagedQueue;
@@ -172,21 +172,23 @@ impl Gate {
         key: u64,
     ) -> Result<Self, ConfigError> {
         config.validate(context)?;
-        Self::build(config, context, key)
+        Self::build(config, &F1Config::default(), context, key)
     }
 
-    /// A gate for settings that are already checked.
+    /// A gate for settings that are already checked, over `f1`.
     pub(crate) fn build(
         config: &GateConfig<'_>,
+        f1: &F1Config,
         context: &GrantContext,
         key: u64,
     ) -> Result<Self, ConfigError> {
+        let apart = Apart::of(config.report_delay, f1);
         let door = |_| {
             let mut limiter = AnyLimiter::new(config.limiter, context)
                 .map_err(|e| e.within("limiter").within("rlc"))?;
             let unlimited = limiter.is_unlimited();
-            if !config.report_delay.is_zero() && !unlimited {
-                limiter = AnyLimiter::Custom(Box::new(Late::new(limiter, config.report_delay)));
+            if let Some(apart) = apart.filter(|_| !unlimited) {
+                limiter = apart.wrap(limiter);
             }
             Ok(Door { limiter, unlimited })
         };

@@ -40,8 +40,8 @@ pub mod upf;
 
 pub use carrier::{AllocationType, CarrierConfig, CarrierKind};
 pub use config::{
-    CellContext, Hold, Leg, PollConfig, QosFlowConfig, RlcConfig, Routing, ScellConfig, SdapConfig,
-    SplitConfig, TieOrder, UeConfig, UpfConfig,
+    CellContext, F1Config, Hold, Leg, LimiterNode, PollConfig, QosFlowConfig, RlcConfig, Routing,
+    ScellConfig, SdapConfig, SplitConfig, TieOrder, UeConfig, UpfConfig,
 };
 pub use drx::DrxConfig;
 pub use harq::HarqConfig;

@@ -183,12 +183,18 @@ impl Clocks {
 
     /// The AQM of `queue` requests a call at `at`.
     pub(crate) fn arm_timeout(&mut self, at: Instant, queue: QueueId) {
-        self.timeouts.push(at, queue);
+        self.timeouts.push(at, Some(queue));
         self.next = self.next.min(at);
     }
 
-    /// Takes the first timeout that is due by `now`.
-    pub(crate) fn take_timeout(&mut self, now: Instant) -> Option<(Instant, QueueId)> {
+    /// Data arrives at the DU at `at`.
+    pub(crate) fn arm_wire(&mut self, at: Instant) {
+        self.timeouts.push(at, None);
+        self.next = self.next.min(at);
+    }
+
+    /// Takes the first timeout that is due by `now`; without a queue, data arrives at the DU.
+    pub(crate) fn take_timeout(&mut self, now: Instant) -> Option<(Instant, Option<QueueId>)> {
         let taken = self.timeouts.pop(now);
         self.next = self.first_due();
         taken

@@ -11,6 +11,7 @@
 
 use self::core_network::Core;
 use self::split::Splits;
+use self::wire::Wire;
 use crate::bearer::{Above, BearerId, Exit, Offer, Slot};
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::TieOrder;
@@ -43,6 +44,7 @@ mod reports;
 mod rlc;
 mod split;
 mod timeouts;
+mod wire;
 
 pub use crate::bearer::{Egress, StatusWay};
 pub use config::StackConfig;
@@ -76,6 +78,8 @@ pub struct Stack {
     carried: u64,
     /// Split bearers of which the cell has PDCP; none without dual connectivity.
     splits: Option<Box<Splits>>,
+    /// User data between CU and DU; none if they are one.
+    wire: Option<Box<Wire>>,
 }
 
 impl Stack {

@@ -1,4 +1,4 @@
-//! The queues whose AQM has requested a call, in order of time.
+//! The queues whose AQM has requested a call, and arrivals at a DU, in order of time.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -23,7 +23,8 @@ pub(crate) struct Timeouts {
     pub(crate) on: bool,
     /// The first timeout; never if there is none.
     due: Instant,
-    heap: BinaryHeap<Reverse<(Instant, QueueId)>>,
+    /// Without a queue: data arrives at the DU.
+    heap: BinaryHeap<Reverse<(Instant, Option<QueueId>)>>,
 }
 
 impl Timeouts {
@@ -44,7 +45,7 @@ impl Timeouts {
         self.due
     }
 
-    pub(crate) fn push(&mut self, at: Instant, queue: QueueId) {
+    pub(crate) fn push(&mut self, at: Instant, queue: Option<QueueId>) {
         self.heap.push(Reverse((at, queue)));
         self.due = self.due.min(at);
     }
@@ -52,16 +53,18 @@ impl Timeouts {
     /// Removes the timeouts of the queues of UE `ue`.
     pub(crate) fn forget(&mut self, ue: u32) {
         self.heap.retain(|Reverse((_, queue))| {
-            let (QueueId::Upf { ue: of, .. }
-            | QueueId::Sdap { ue: of, .. }
-            | QueueId::Rlc { ue: of, .. }) = *queue;
-            of != ue
+            queue.is_none_or(|queue| {
+                let (QueueId::Upf { ue: of, .. }
+                | QueueId::Sdap { ue: of, .. }
+                | QueueId::Rlc { ue: of, .. }) = queue;
+                of != ue
+            })
         });
         self.due = self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
     }
 
     /// Takes the first timeout that is due by `now`.
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, QueueId)> {
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, Option<QueueId>)> {
         let Reverse((at, queue)) = *self.heap.peek().filter(|first| first.0.0 <= now)?;
         self.heap.pop();
         self.due = self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);

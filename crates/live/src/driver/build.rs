@@ -27,7 +27,8 @@ fn uplink(
     delays: &[Duration],
 ) -> Result<Uplink<u64>, ConfigError> {
     let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
-    let uplink = Uplink::new(of_radio, ues, delays, Instant::ZERO + config.warmup, seed);
+    let way = of_radio.beyond(config.stack.rlc.f1.delay);
+    let uplink = Uplink::new(&way, ues, delays, Instant::ZERO + config.warmup, seed);
     let sleeps = config.stack.ues.iter().any(|ue| ue.drx.is_some());
     let uplink = if sleeps { uplink.with_drx(ues) } else { uplink };
     uplink.with_statuses(config.stack.mac.status_way()).with_stack(of_radio)

@@ -1,46 +1,155 @@
-//! A limiter that gets the reports of a remote RLC late.
+//! Limiters whose RLC is behind a wire.
 //!
 //! Source: TS 38.401 section 6.1 (CU and DU), TS 38.425 section 5.4.2 (downlink data delivery
 //! status): the DU reports the departed data to the CU, and the CU itself counts the data that it
-//! sent. So the limiter's RLC backlog is all data that entered minus the data that had left by the
-//! last reported slot.
+//! sent. So the CU's RLC backlog is all data that entered minus the data that had left by the last
+//! report. The limiter is in the CU ([`Late`]), or in the DU ([`Remote`]), whose reports then carry
+//! its room as the desired buffer size.
 
 use super::{AnyLimiter, CapacityUnit, Limiter, RlcView};
+use crate::config::{F1Config, LimiterNode};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use justfull_base::{Duration, Instant, SlotReport};
 
-/// A limiter with delayed reports. It keeps a report for each slot of the delay.
-pub(crate) struct Late {
-    limiter: AnyLimiter,
+/// The desired buffer size of a report, in bytes beyond the data that has left: `room`, which a
+/// limiter admits to an empty queue, and the bytes that leave until data arrives that the next
+/// report admits. `sent` left in the time `since` the last report; reports are `period` apart, and
+/// user data and reports take `delay` each. Bytes that wait are part of both, or a full queue would
+/// grow with each report.
+#[must_use]
+pub fn desired_buffer_size(
+    room: u64,
+    sent: u64,
+    since: Duration,
+    period: Duration,
     delay: Duration,
-    /// Total amount that entered.
+) -> u64 {
+    let until = (period + delay + delay).as_nanos();
+    let coming = u128::from(sent) * u128::from(until) / u128::from(since.as_nanos().max(1));
+    room.saturating_add(u64::try_from(coming).unwrap_or(u64::MAX))
+}
+
+/// The way between a limiter and the RLC.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Apart {
+    /// Delay of data to the RLC.
+    data: Duration,
+    /// Delay of reports.
+    reports: Duration,
+    /// Time between reports; zero for one of each slot.
+    period: Duration,
+    node: LimiterNode,
+}
+
+impl Apart {
+    /// The way over `f1`, or with reports of each slot that are `report_delay` late; none if the
+    /// limiter is beside the RLC.
+    pub(crate) fn of(report_delay: Duration, f1: &F1Config) -> Option<Self> {
+        let &F1Config { delay, report_period: period, limiter: node } = f1;
+        if f1.is_apart() {
+            return Some(Self { data: delay, reports: delay, period, node });
+        }
+        let (data, period) = (Duration::ZERO, Duration::ZERO);
+        (!report_delay.is_zero()).then_some(Self { data, reports: report_delay, period, node })
+    }
+
+    /// `limiter` at this way from its RLC.
+    pub(crate) fn wrap(self, limiter: AnyLimiter) -> AnyLimiter {
+        AnyLimiter::Custom(match self.node {
+            LimiterNode::Cu => Box::new(Late::new(limiter, self)),
+            LimiterNode::Du => Box::new(Remote::new(limiter, self)),
+        })
+    }
+
+    /// The first instant of a report at or after `at`.
+    fn report_from(&self, at: Instant) -> Instant {
+        match self.period.as_nanos() {
+            0 => at,
+            period => Instant::from_nanos(at.as_nanos().next_multiple_of(period)),
+        }
+    }
+}
+
+/// Data that a limiter has admitted, in its unit.
+#[derive(Default)]
+struct Sent {
+    /// Total that has left for the RLC, that has reached it, and that has left it.
     entered: u64,
+    arrived: u64,
+    left: u64,
+    /// On the way, each with its arrival.
+    under_way: VecDeque<(Instant, u64)>,
+}
+
+impl Sent {
+    /// The data that arrives by `at` arrives, and what is not part of the `remaining` then has
+    /// left.
+    fn settle(&mut self, at: Instant, remaining: u64, mut arrive: impl FnMut(Instant, u64, u64)) {
+        while let Some(&(due, amount)) = self.under_way.front()
+            && due <= at
+        {
+            self.under_way.pop_front();
+            self.arrived += amount;
+            arrive(due, amount, self.arrived - self.left);
+        }
+        // A late report may count data that arrived after its slot.
+        self.left = self.left.max(self.arrived.saturating_sub(remaining));
+    }
+
+    /// `amount` leaves for the RLC and reaches it at `at`.
+    fn send(&mut self, at: Instant, amount: u64) {
+        self.entered += amount;
+        self.under_way.push_back((at, amount));
+    }
+}
+
+/// The view of an RLC that holds `backlog` in `unit`.
+fn view(unit: CapacityUnit, backlog: u64, queue: &RlcView) -> RlcView {
+    match unit {
+        CapacityUnit::Packets => RlcView { packets: backlog, ..*queue },
+        CapacityUnit::Bytes => RlcView { bytes: backlog, ..*queue },
+    }
+}
+
+/// A limiter in the CU, for which an SDU enters the RLC when it reaches the DU. It keeps a report
+/// for each slot of the delay and the period.
+struct Late {
+    limiter: AnyLimiter,
+    apart: Apart,
+    sent: Sent,
     /// Amount that had left, by the limiter's knowledge.
     left: u64,
-    /// Reports in transit, each with the amount that had left by then.
-    coming: VecDeque<(u64, SlotReport)>,
+    /// Slots in reports on the way, each with the report's arrival and the amount that had left by
+    /// then.
+    coming: VecDeque<(Instant, u64, SlotReport)>,
+    /// Arrival of the last report, and the number of its slots so far.
+    last: (Instant, u32),
 }
 
 impl Late {
-    /// `limiter` with reports that arrive `delay` later.
-    pub(crate) fn new(limiter: AnyLimiter, delay: Duration) -> Self {
-        Self { limiter, delay, entered: 0, left: 0, coming: VecDeque::new() }
+    fn new(limiter: AnyLimiter, apart: Apart) -> Self {
+        let (coming, last) = (VecDeque::new(), (Instant::NEVER, 0));
+        Self { limiter, apart, sent: Sent::default(), left: 0, coming, last }
     }
 
     /// Gives the limiter the reports that have arrived, and returns its view of `queue`.
     fn known(&mut self, now: Instant, queue: &RlcView) -> RlcView {
-        while let Some((left, report)) = self.coming.front()
-            && report.pulled_at + self.delay <= now
+        let unit = self.limiter.unit();
+        while let Some(&(due, left, report)) = self.coming.front()
+            && due <= now
         {
-            self.left = *left;
-            self.limiter.on_slot(report);
             self.coming.pop_front();
+            self.last = (due, if due == self.last.0 { self.last.1 + 1 } else { 1 });
+            if self.last.1 == 2 {
+                // Limiters learn the age of a report's first slot.
+                let known = view(unit, self.sent.entered - self.left, queue);
+                self.limiter.room(due + self.apart.data, &known);
+            }
+            self.left = left;
+            self.limiter.on_slot(&report);
         }
-        let backlog = self.entered - self.left;
-        match self.limiter.unit() {
-            CapacityUnit::Packets => RlcView { packets: backlog, ..*queue },
-            CapacityUnit::Bytes => RlcView { bytes: backlog, ..*queue },
-        }
+        view(unit, self.sent.entered - self.left, queue)
     }
 }
 
@@ -51,7 +160,7 @@ impl Limiter for Late {
 
     fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
         let known = self.known(now, queue);
-        self.limiter.room(now, &known)
+        self.limiter.room(now + self.apart.data, &known)
     }
 
     fn overdraws(&self) -> bool {
@@ -59,15 +168,105 @@ impl Limiter for Late {
     }
 
     fn on_admitted(&mut self, now: Instant, amount: u64, queue: &RlcView) {
-        self.entered += amount;
+        let arrival = now + self.apart.data;
+        self.sent.send(arrival, amount);
         let known = self.known(now, queue);
-        self.limiter.on_admitted(now, amount, &known);
+        self.limiter.on_admitted(arrival, amount, &known);
     }
 
     fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
 
     fn on_slot(&mut self, report: &SlotReport) {
-        self.coming.push_back((self.entered - report.remaining.min(self.entered), *report));
+        self.sent.settle(report.pulled_at, report.remaining, |_, _, _| {});
+        let due = self.apart.report_from(report.pulled_at) + self.apart.reports;
+        self.coming.push_back((due, self.sent.left, *report));
+    }
+
+    /// True because reports arrive with time.
+    fn paces(&self) -> bool {
+        true
+    }
+}
+
+/// A limiter in the DU. The CU sends up to the desired buffer size of the last report that it has.
+struct Remote {
+    limiter: AnyLimiter,
+    apart: Apart,
+    sent: Sent,
+    /// When the DU reported last, and the amount that had left by then.
+    reported: (Instant, u64),
+    report_at: Instant,
+    /// The total that the CU may send.
+    most: u64,
+    /// The same in reports on the way, each with its arrival.
+    coming: VecDeque<(Instant, u64)>,
+}
+
+impl Remote {
+    fn new(mut limiter: AnyLimiter, apart: Apart) -> Self {
+        let most = limiter.room(Instant::ZERO, &RlcView::default());
+        Self {
+            limiter,
+            apart,
+            sent: Sent::default(),
+            reported: (Instant::ZERO, 0),
+            report_at: Instant::ZERO,
+            most,
+            coming: VecDeque::new(),
+        }
+    }
+
+    /// The DU reports at `now`.
+    fn report(&mut self, now: Instant) {
+        let (at, before) = core::mem::replace(&mut self.reported, (now, self.sent.left));
+        let (since, sent) = (now.since(at), self.sent.left - before);
+        let room = self.limiter.room(now, &RlcView::default());
+        // With a report of each slot the next one comes after the same time.
+        let period = if self.apart.period.is_zero() { since } else { self.apart.period };
+        let desired = desired_buffer_size(room, sent, since, period, self.apart.data);
+        self.coming.push_back((now + self.apart.reports, self.sent.left.saturating_add(desired)));
+    }
+}
+
+impl Limiter for Remote {
+    fn unit(&self) -> CapacityUnit {
+        self.limiter.unit()
+    }
+
+    fn room(&mut self, now: Instant, _queue: &RlcView) -> u64 {
+        while let Some(&(due, most)) = self.coming.front()
+            && due <= now
+        {
+            self.most = most;
+            self.coming.pop_front();
+        }
+        self.most.saturating_sub(self.sent.entered)
+    }
+
+    /// True because the CU sends while there is any room.
+    fn overdraws(&self) -> bool {
+        true
+    }
+
+    fn on_admitted(&mut self, now: Instant, amount: u64, _queue: &RlcView) {
+        self.sent.send(now + self.apart.data, amount);
+    }
+
+    fn on_departed(&mut self, now: Instant, sojourn: Duration) {
+        self.limiter.on_departed(now, sojourn);
+    }
+
+    fn on_slot(&mut self, report: &SlotReport) {
+        let Self { limiter, sent, .. } = self;
+        let unit = limiter.unit();
+        sent.settle(report.pulled_at, report.remaining, |at, amount, backlog| {
+            limiter.on_admitted(at, amount, &view(unit, backlog, &RlcView::default()));
+        });
+        limiter.on_slot(report);
+        if report.pulled_at >= self.report_at {
+            self.report(report.pulled_at);
+            self.report_at = self.apart.report_from(report.pulled_at + Duration::from_nanos(1));
+        }
     }
 
     /// True because reports arrive with time.
@@ -82,24 +281,88 @@ mod tests {
     use crate::limiter::{FixedConfig, GrantContext, LimiterConfig};
     use justfull_queue::Limit;
 
-    #[test]
-    fn what_left_is_known_when_its_report_arrives() {
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn queue(packets: u64) -> RlcView {
+        RlcView { packets, bytes: packets * 1500 }
+    }
+
+    fn slot(ms: u64, remaining: u64) -> SlotReport {
+        SlotReport { pulled_at: at(ms), remaining, ..SlotReport::default() }
+    }
+
+    /// A limit of ten packets, `apart` from its RLC.
+    fn ten(apart: Apart) -> AnyLimiter {
         let context =
             GrantContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(1), mtu: 1500 };
         let ten = FixedConfig { limit: Limit::Packets(10), overdraw: true };
         let fixed = AnyLimiter::new(&LimiterConfig::Fixed(ten), &context).expect("in bounds");
-        let mut late = Late::new(fixed, Duration::from_millis(5));
-        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let queue = |packets| RlcView { packets, bytes: packets * 1500 };
+        apart.wrap(fixed)
+    }
+
+    fn f1(delay: u64, period: u64, limiter: LimiterNode) -> Apart {
+        let (delay, report_period) = (Duration::from_millis(delay), Duration::from_millis(period));
+        let f1 = F1Config { delay, report_period, limiter };
+        Apart::of(Duration::ZERO, &f1).expect("apart")
+    }
+
+    #[test]
+    fn what_left_is_known_when_its_report_arrives() {
+        let reports = Duration::from_millis(5);
+        let mut late = ten(Apart::of(reports, &F1Config::default()).expect("apart"));
         for n in 1..=4 {
             late.on_admitted(at(0), 1, &queue(n));
         }
         assert_eq!(late.room(at(0), &queue(4)), 6);
         // Three leave at 1 ms; the limiter gets the report at 6 ms.
-        late.on_slot(&SlotReport { pulled_at: at(1), remaining: 1, ..SlotReport::default() });
+        late.on_slot(&slot(1, 1));
         late.on_admitted(at(2), 1, &queue(2));
         assert_eq!([1, 2, 5].map(|ms| late.room(at(ms), &queue(2))), [5, 5, 5]);
         assert_eq!(late.room(at(6), &queue(2)), 8);
-        assert!(late.coming.is_empty());
+    }
+
+    #[test]
+    fn what_left_in_a_period_is_known_when_the_report_at_its_end_arrives() {
+        let mut late = ten(f1(3, 10, LimiterNode::Cu));
+        for _ in 0..10 {
+            late.on_admitted(at(0), 1, &queue(0));
+        }
+        assert_eq!(late.room(at(0), &queue(0)), 0);
+        // The packets reach the DU at 3 ms; one leaves in each slot from then on.
+        for ms in 1..=20 {
+            let remaining = if ms < 3 { 0 } else { 12_u64.saturating_sub(ms) };
+            late.on_slot(&slot(ms, remaining));
+        }
+        // The report at 10 ms counts the slots from 3 to 10 ms.
+        let rooms = [12, 13, 22, 23].map(|ms| late.room(at(ms), &queue(0)));
+        assert_eq!(rooms, [0, 8, 8, 10]);
+    }
+
+    #[test]
+    fn a_limiter_in_the_du_wants_its_room_and_what_leaves_until_data_arrives() {
+        let mut remote = ten(f1(2, 5, LimiterNode::Du));
+        assert_eq!(remote.room(at(0), &queue(0)), 10, "an empty queue before the first report");
+        for _ in 0..10 {
+            remote.on_admitted(at(0), 1, &queue(0));
+        }
+        assert_eq!(remote.room(at(0), &queue(0)), 0);
+        remote.on_slot(&slot(0, 0));
+        // Two packets leave in each slot from 2 ms on.
+        for ms in 1..=5 {
+            remote.on_slot(&slot(ms, if ms < 2 { 0 } else { 12 - 2 * ms }));
+        }
+        // Eight in 5 ms are 14.4 in the 9 ms until data arrives that the next report admits.
+        let rooms = [1, 2, 6, 7].map(|ms| remote.room(at(ms), &queue(0)));
+        assert_eq!(rooms, [0, 0, 0, 8 + 10 + 14 - 10]);
+    }
+
+    #[test]
+    fn a_desired_buffer_size_of_no_limit_stays_without_limit() {
+        let ms = Duration::from_millis;
+        assert_eq!(desired_buffer_size(u64::MAX, 5, ms(1), ms(1), ms(1)), u64::MAX);
+        assert_eq!(desired_buffer_size(100, 50, ms(5), ms(5), ms(2)), 100 + 90);
+        assert_eq!(desired_buffer_size(100, 0, ms(0), ms(5), ms(2)), 100);
     }
 }

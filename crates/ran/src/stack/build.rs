@@ -95,7 +95,7 @@ pub(super) fn build_gate(
         qos_flows: &ue.qos_flows,
         drbs: ue.drbs,
     };
-    Gate::build(&gate, context, mix(key ^ 2))
+    Gate::build(&gate, &config.rlc.f1, context, mix(key ^ 2))
 }
 
 /// The bearers of the UE with the settings `ue` below `gate`; `key` is the key of their random
@@ -112,7 +112,8 @@ pub(super) fn build_bearers(
         if rlc.queue.discipline.has_classes() {
             rlc.to_mut().queue.discipline.serve_first(urgent(&ue.qos_flows));
         }
-        let mut bearer = Bearer::new(&rlc, !gate.limits(), key)?;
+        let passes = !gate.limits() && config.rlc.f1.delay.is_zero();
+        let mut bearer = Bearer::new(&rlc, passes, key)?;
         if let Some(header) = config.mac.pdu_header() {
             bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, header)?);
         }
@@ -168,6 +169,13 @@ impl Stack {
         }
         // Places for the first guests, so that these move no other.
         let spare = guests.len().min(here.len() / 8 + 8);
+        justfull_base::error::ensure(
+            !config.rlc.f1.is_apart(),
+            "rlc.f1",
+            &"set",
+            "none with several cells",
+            "a handover between the DUs of a CU is not modelled",
+        )?;
         let mut stack = Self::build(config, here, spare, Some(Box::new(roster)))?;
         for &number in guests {
             let own = stack.build_channel(config, number as usize)?;
@@ -233,6 +241,7 @@ impl Stack {
             gone: 0,
             carried: 0,
             splits: None,
+            wire: Wire::of(&config.rlc.f1),
         };
         for (place, index) in here.iter().map(|&ue| ue as usize).enumerate() {
             let ue = &config.ues[index];

@@ -4,7 +4,7 @@ use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
 use crate::config::queues::Owner;
 use crate::config::{
     CellContext, Hold, RlcConfig, ScellConfig, SdapConfig, TieOrder, UeConfig, UpfConfig,
-    check_report_delay,
+    check_report_delay, f1,
 };
 use crate::mac::MacConfig;
 use crate::pdcp::PdcpConfig;
@@ -13,7 +13,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration, Layer, Ratio};
-use justfull_queue::{DisciplineConfig, QueueConfig};
+use justfull_queue::QueueConfig;
 
 /// The whole chain.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,6 +107,7 @@ impl StackConfig {
         )?;
         self.validate_hold()?;
         self.validate_report_delay()?;
+        self.validate_f1()?;
         self.mac.check_in(&self.cell())?;
         if self.mac.has_rlc() {
             self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;
@@ -177,18 +178,24 @@ impl StackConfig {
 
     /// Checks the settings related to `rlc.report_delay`.
     fn validate_report_delay(&self) -> Result<(), ConfigError> {
-        let RlcConfig { report_delay, queue, limiter, .. } = &self.rlc;
+        let RlcConfig { report_delay, limiter, .. } = &self.rlc;
         if report_delay.is_zero() {
             return Ok(());
         }
         check_report_delay(*report_delay, limiter)?;
+        f1::check_order(&self.rlc, "rlc.report_delay")
+    }
+
+    /// Checks the settings related to `rlc.f1`.
+    fn validate_f1(&self) -> Result<(), ConfigError> {
+        self.rlc.f1.check_in(&self.rlc)?;
+        let uplink = matches!(self.mac, MacConfig::Uplink(_));
         ensure(
-            matches!(queue.discipline, DisciplineConfig::Fifo(_)),
-            "rlc.queue.discipline",
-            &queue.discipline.name(),
-            "fifo with rlc.report_delay",
-            "what the CU has sent to the DU has its number and is sent in that order (TS 38.323 \
-             section 5.2.1)",
+            !(uplink && self.rlc.f1.is_apart()),
+            "rlc.f1",
+            &"set",
+            "none on an uplink",
+            "UEs have all layers of the uplink; the cell's rlc.f1 delays its packets",
         )
     }
 

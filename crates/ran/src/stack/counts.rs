@@ -16,7 +16,7 @@ pub struct Conserved {
     pub delivered: u64,
     /// Packets dropped in any layer.
     pub dropped: u64,
-    /// Packets now in a queue or on the air.
+    /// Packets now in a queue, on the air or between CU and DU.
     pub queued: u64,
     /// Packets that came with UEs that entered the cell ([`Stack::admit`]).
     pub came: u64,
@@ -52,7 +52,7 @@ impl Stack {
             counts.queued += u64::from(queue.backlog_packets()) - queue.held().packets;
         }
         let (flying, lost) = self.service.in_the_air();
-        counts.queued += flying;
+        counts.queued += flying + self.on_wire();
         counts.dropped += lost;
         counts
     }
@@ -128,13 +128,14 @@ impl Stack {
         self.cell.ues[ue].bearers.iter().any(|bearer| bearer.is_sending(payload))
     }
 
-    /// True if a packet waits or is on the air.
+    /// True if a packet waits or is on the way.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         !self.core.busy.is_empty()
             || !self.sdap_busy.is_empty()
             || self.cell.backlog.packets > 0
             || self.service.in_the_air().0 > 0
+            || self.on_wire() > 0
     }
 
     /// Number of bearers of all UEs.

@@ -1,6 +1,7 @@
 //! The bearers of a UE as the RLC below its gate.
 
 use super::split::Splits;
+use super::wire::Wire;
 use super::*;
 use crate::gate::Way;
 use crate::mac::Sleep;
@@ -15,18 +16,28 @@ pub(super) struct Bearers<'a> {
     sleep: &'a mut Option<Box<Sleep>>,
     clocks: &'a mut Clocks,
     splits: Option<&'a mut Splits>,
+    wire: Option<&'a mut Wire>,
 }
 
 impl Stack {
     /// The gate of `ue`, and the bearers below it.
     #[inline(always)]
     pub(super) fn gate_and_bearers(&mut self, ue: u32) -> (&mut Gate, Bearers<'_>) {
-        let Self { cell, service, clocks, splits, .. } = self;
+        let Self { cell, service, clocks, splits, wire, .. } = self;
         let Cell { ues, gates, backlog, sleep, .. } = cell;
         let radio = &mut ues[ue as usize];
         (
             &mut gates[ue as usize],
-            Bearers { ue, radio, backlog, service, sleep, clocks, splits: splits.as_deref_mut() },
+            Bearers {
+                ue,
+                radio,
+                backlog,
+                service,
+                sleep,
+                clocks,
+                splits: splits.as_deref_mut(),
+                wire: wire.as_deref_mut(),
+            },
         )
     }
 }
@@ -45,6 +56,25 @@ impl Bearers<'_> {
             self.service.join(BearerId { ue: self.ue, drb });
         }
     }
+
+    /// `sdu` reaches bearer `drb` at `now`. False if its queue drops it.
+    #[inline(always)]
+    pub(super) fn take<P: Probe>(
+        &mut self,
+        now: Instant,
+        drb: u8,
+        sdu: &Packet,
+        probe: &mut P,
+    ) -> bool {
+        let bearer = self.radio.bearers.at(drb.into());
+        let before = bearer.view();
+        let taken = bearer.enqueue(now, sdu, probe);
+        self.settle_entry(now, drb, before);
+        if self.clocks.have_timeouts() {
+            timeouts::arm_bearer(BearerId { ue: self.ue, drb }, self.radio, self.clocks);
+        }
+        taken
+    }
 }
 
 impl Rlc for Bearers<'_> {
@@ -55,14 +85,11 @@ impl Rlc for Bearers<'_> {
 
     #[inline(always)]
     fn enqueue<P: Probe>(&mut self, now: Instant, drb: u8, sdu: &Packet, probe: &mut P) -> bool {
-        let bearer = self.radio.bearers.at(drb.into());
-        let before = bearer.view();
-        let taken = bearer.enqueue(now, sdu, probe);
-        self.settle_entry(now, drb, before);
-        if self.clocks.have_timeouts() {
-            timeouts::arm_bearer(BearerId { ue: self.ue, drb }, self.radio, self.clocks);
+        if let Some(wire) = &mut self.wire {
+            wire.send(now, BearerId { ue: self.ue, drb }, sdu, self.clocks);
+            return true;
         }
-        taken
+        self.take(now, drb, sdu, probe)
     }
 
     #[inline(always)]

@@ -23,6 +23,7 @@ mod blocks;
 mod bound;
 mod contexts;
 mod drx;
+mod f1;
 mod pour;
 mod refused;
 mod reports;

@@ -14,10 +14,14 @@ pub(super) fn arm_bearer(id: BearerId, radio: &mut UeRadio, clocks: &mut Clocks)
 }
 
 impl Stack {
-    /// Runs the timeouts that are due.
+    /// Runs the timeouts that are due; data that is due arrives at the DU.
     pub(super) fn timeout_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
         let now = self.clocks.next_wake();
         while let Some((at, id)) = self.clocks.take_timeout(now) {
+            let Some(id) = id else {
+                self.arrive_at_du(now, driver);
+                continue;
+            };
             // A UE that has left has no queue here.
             if self.is_here(id) && self.queue_mut(id).take_timeout(at) {
                 self.run_timeout(now, id, driver);

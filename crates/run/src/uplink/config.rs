@@ -115,6 +115,12 @@ impl UplinkConfig {
     /// Default maximum bytes in a UE's queue.
     pub const LIMIT: Bytes = Bytes(4_000_000);
 
+    /// The uplink, and behind it a way of `delay`.
+    #[must_use]
+    pub fn beyond(&self, delay: Duration) -> Self {
+        Self { delay: self.delay + delay, ..self.clone() }
+    }
+
     /// Checks every bound; `mtu` is the cell's.
     ///
     /// # Errors

@@ -211,11 +211,11 @@ fn uplink(
     let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
     let warmup = Instant::ZERO + config.warmup;
     let statuses = config.stack.mac.status_way();
+    let way = config.uplink.beyond(config.stack.rlc.f1.delay);
     let uplink = match wan {
-        None => Uplink::new(&config.uplink, ues, delays, warmup, seed),
+        None => Uplink::new(&way, ues, delays, warmup, seed),
         Some(wan) => {
-            let delay = config.uplink.delay - wan;
-            let to_proxy = UplinkConfig { delay, ..config.uplink.clone() };
+            let to_proxy = UplinkConfig { delay: way.delay - wan, ..way };
             let beyond = delays.iter().map(|d| *d + wan).chain([Duration::ZERO]);
             Uplink::new(&to_proxy, ues, &beyond.collect::<Vec<_>>(), warmup, seed)
         }

@@ -1,0 +1,59 @@
+//! User data on F1-U, between a CU with SDAP and PDCP and a DU with RLC and MAC.
+
+use super::*;
+use crate::config::F1Config;
+use alloc::collections::VecDeque;
+
+/// SDUs on their way to the DU, in order.
+pub(super) struct Wire {
+    delay: Duration,
+    /// Each with its instant of arrival and its bearer.
+    sdus: VecDeque<(Instant, BearerId, Packet)>,
+}
+
+impl Wire {
+    /// The wire of `f1`, if data takes time on it.
+    pub(super) fn of(f1: &F1Config) -> Option<Box<Self>> {
+        let wire = || Box::new(Self { delay: f1.delay, sdus: VecDeque::new() });
+        (!f1.delay.is_zero()).then(wire)
+    }
+
+    /// `sdu` of bearer `id` leaves the CU at `now`.
+    pub(super) fn send(&mut self, now: Instant, id: BearerId, sdu: &Packet, clocks: &mut Clocks) {
+        let at = now + self.delay;
+        if self.sdus.is_empty() {
+            clocks.arm_wire(at);
+        }
+        self.sdus.push_back((at, id, *sdu));
+    }
+}
+
+impl Stack {
+    /// Packets between CU and DU.
+    pub(super) fn on_wire(&self) -> u64 {
+        self.wire.as_ref().map_or(0, |wire| wire.sdus.len() as u64)
+    }
+
+    /// The SDUs that are due at `now` enter their bearers in the DU. Those of a UE that has left
+    /// are lost.
+    #[cold]
+    pub(super) fn arrive_at_du<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
+        while let Some(wire) = &mut self.wire
+            && let Some(&(at, id, sdu)) = wire.sdus.front()
+        {
+            if at > now {
+                self.clocks.arm_wire(at);
+                return;
+            }
+            wire.sdus.pop_front();
+            if self.core.ues[id.ue as usize].away {
+                self.core.refused += 1;
+                let (packet, reason) = (sdu, DropReason::Handover);
+                driver.on_event(now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
+            } else {
+                let (_, mut bearers) = self.gate_and_bearers(id.ue);
+                bearers.take(now, id.drb, &sdu, driver);
+            }
+        }
+    }
+}
