@@ -31,8 +31,8 @@ use std::path::{Path, PathBuf};
      came out worse than recorded."
 ))]
 pub(crate) struct ReproduceArgs {
-    /// Paper: T20, E19, A21, R22, P06, L4S, Handover, Dual, DRX, Uplink, LastPoll, Justfull, or
-    /// Justfull-fresh, -held-out or -unseen
+    /// Paper: T20, E19, A21, R22, P06, L4S, Handover, Dual, Split, DRX, Uplink, LastPoll, Justfull,
+    /// or Justfull-fresh, -held-out or -unseen
     #[arg(add = complete::papers())]
     pub(crate) paper: String,
     /// Judge the claims that run live, over the kernel's TCP and `justfull proxy`: R22, section 5

@@ -117,7 +117,7 @@ fn names_that_nobody_knows_are_refused_with_at_most_three_that_come_near() {
         (&["reproduce", "T21"], "did you mean T20"),
         (
             &["reproduce", "no-such"],
-            "one of E19, T20, A21, R22, P06, L4S, Handover, Dual, DRX, Uplink, LastPoll, Justfull",
+            "one of E19, T20, A21, R22, P06, L4S, Handover, Dual, Split, DRX, Uplink, LastPoll, Justfull",
         ),
         (&["reproduce", "T20", "--figure", "99", "--no-files"], "Fig. 7"),
     ] {

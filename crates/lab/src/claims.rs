@@ -34,6 +34,7 @@ pub const CLAIMS: &[(&str, &str)] = &[
     ("L4S", include_str!("../../../claims/l4s.toml")),
     ("Handover", include_str!("../../../claims/handover.toml")),
     ("Dual", include_str!("../../../claims/dual.toml")),
+    ("Split", include_str!("../../../claims/split.toml")),
     ("DRX", include_str!("../../../claims/drx.toml")),
     ("Uplink", include_str!("../../../claims/uplink.toml")),
     ("LastPoll", include_str!("../../../claims/last-poll.toml")),
