@@ -50,7 +50,7 @@ impl Apart {
         if f1.is_apart() {
             return Some(Self { data: delay, reports: delay, period, node });
         }
-        let (data, period) = (Duration::ZERO, Duration::ZERO);
+        let (data, period, node) = (Duration::ZERO, Duration::ZERO, LimiterNode::Cu);
         (!report_delay.is_zero()).then_some(Self { data, reports: report_delay, period, node })
     }
 
@@ -216,11 +216,12 @@ impl Remote {
         }
     }
 
-    /// The DU reports at `now`.
-    fn report(&mut self, now: Instant) {
+    /// The DU reports after the slot at `now` with this `length`.
+    fn report(&mut self, now: Instant, length: Duration) {
         let (at, before) = core::mem::replace(&mut self.reported, (now, self.sent.left));
         let (since, sent) = (now.since(at), self.sent.left - before);
-        let room = self.limiter.room(now, &RlcView::default());
+        // At the end of the slot a limiter that opens in the course of a slot is open.
+        let room = self.limiter.room(now + length, &RlcView::default());
         // With a report of each slot the next one comes after the same time.
         let period = if self.apart.period.is_zero() { since } else { self.apart.period };
         let desired = desired_buffer_size(room, sent, since, period, self.apart.data);
@@ -264,7 +265,7 @@ impl Limiter for Remote {
         });
         limiter.on_slot(report);
         if report.pulled_at >= self.report_at {
-            self.report(report.pulled_at);
+            self.report(report.pulled_at, report.slot);
             self.report_at = self.apart.report_from(report.pulled_at + Duration::from_nanos(1));
         }
     }
