@@ -28,7 +28,7 @@ params! {
         report_period: Duration = Duration::ZERO,
             within(Duration::ZERO, Duration::from_secs(1)), "TS 38.425 section 5.4.2";
         /// The node that has the limiter.
-        limiter: LimiterNode = LimiterNode::Cu;
+        limiter_at: LimiterNode = LimiterNode::Cu;
     }
 }
 
@@ -52,7 +52,7 @@ impl F1Config {
             "0s with rlc.f1",
             "rlc.f1.delay is the delay of reports too",
         )?;
-        let (limiter, in_cu) = (&rlc.limiter, self.limiter == LimiterNode::Cu);
+        let (limiter, in_cu) = (&rlc.limiter, self.limiter_at == LimiterNode::Cu);
         ensure(
             if in_cu { limiter.learns() } else { !limiter.foresees() },
             "rlc.limiter",

@@ -46,7 +46,7 @@ impl Apart {
     /// The way over `f1`, or with reports of each slot that are `report_delay` late; none if the
     /// limiter is beside the RLC.
     pub(crate) fn of(report_delay: Duration, f1: &F1Config) -> Option<Self> {
-        let &F1Config { delay, report_period: period, limiter: node } = f1;
+        let &F1Config { delay, report_period: period, limiter_at: node } = f1;
         if f1.is_apart() {
             return Some(Self { data: delay, reports: delay, period, node });
         }
@@ -303,9 +303,9 @@ mod tests {
         apart.wrap(fixed)
     }
 
-    fn f1(delay: u64, period: u64, limiter: LimiterNode) -> Apart {
+    fn f1(delay: u64, period: u64, limiter_at: LimiterNode) -> Apart {
         let (delay, report_period) = (Duration::from_millis(delay), Duration::from_millis(period));
-        let f1 = F1Config { delay, report_period, limiter };
+        let f1 = F1Config { delay, report_period, limiter_at };
         Apart::of(Duration::ZERO, &f1).expect("apart")
     }
 

@@ -3,10 +3,10 @@
 use super::*;
 use crate::config::{F1Config, LimiterNode};
 
-fn f1(delay_us: u64, period_us: u64, limiter: LimiterNode) -> F1Config {
+fn f1(delay_us: u64, period_us: u64, limiter_at: LimiterNode) -> F1Config {
     let (delay, report_period) =
         (Duration::from_micros(delay_us), Duration::from_micros(period_us));
-    F1Config { delay, report_period, limiter }
+    F1Config { delay, report_period, limiter_at }
 }
 
 #[test]
