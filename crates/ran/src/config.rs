@@ -6,13 +6,12 @@ pub(crate) mod queues;
 mod scells;
 
 pub use dual::{Leg, Routing, SplitConfig};
-pub use f1::{F1Config, LimiterNode};
 pub use scells::{MOST_SCELLS, PCELL, ScellConfig};
 
 use crate::RlcModeConfig;
 use crate::channel::ChannelConfig;
 use crate::drx::DrxConfig;
-use crate::limiter::LimiterConfig;
+use crate::limiter::{F1Config, LimiterConfig};
 use crate::pacer::PacerConfig;
 use crate::scheduler::SdapSchedulerConfig;
 use crate::upf::PacketDetectionRule;

@@ -68,9 +68,8 @@ mod station;
 
 pub use config::{GateConfig, GateError};
 
-use crate::config::F1Config;
 use crate::few::{Few, collect_exactly};
-use crate::limiter::{AnyLimiter, Apart, GrantContext, Limiter, RlcView};
+use crate::limiter::{AnyLimiter, Apart, F1Config, GrantContext, Limiter, RlcView};
 use crate::pacer::{Pacer, SdapPoll};
 use crate::sdap::UeSdap;
 use alloc::vec::Vec;

@@ -40,11 +40,12 @@ pub mod upf;
 
 pub use carrier::{AllocationType, CarrierConfig, CarrierKind};
 pub use config::{
-    CellContext, F1Config, Hold, Leg, LimiterNode, PollConfig, QosFlowConfig, RlcConfig, Routing,
-    ScellConfig, SdapConfig, SplitConfig, TieOrder, UeConfig, UpfConfig,
+    CellContext, Hold, Leg, PollConfig, QosFlowConfig, RlcConfig, Routing, ScellConfig, SdapConfig,
+    SplitConfig, TieOrder, UeConfig, UpfConfig,
 };
 pub use drx::DrxConfig;
 pub use harq::HarqConfig;
+pub use limiter::{F1Config, LimiterNode};
 pub use mac::{
     AccessCounts, BytesConfig, CarrierUse, DchConfig, HsdpaConfig, LogicalChannelConfig, MacConfig,
     PacketsConfig, RbConfig, UplinkAccess, UplinkMacConfig,

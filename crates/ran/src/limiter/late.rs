@@ -7,10 +7,44 @@
 //! its room as the desired buffer size.
 
 use super::{AnyLimiter, CapacityUnit, Limiter, RlcView};
-use crate::config::{F1Config, LimiterNode};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use justfull_base::{Duration, Instant, SlotReport};
+use justfull_base::{Duration, Instant, SlotReport, choice, params};
+
+choice! {
+    /// The node that has the limiters.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum LimiterNode {
+        /// The CU: a limiter gets what slots left behind with the reports of the DU.
+        #[default]
+        Cu = "cu",
+        /// The DU: a limiter gets each slot at once, and reports carry its room as the desired
+        /// buffer size.
+        Du = "du",
+    }
+}
+
+params! {
+    /// F1-U between a CU with SDAP and PDCP and a DU with RLC and MAC.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct F1Config {
+        /// One-way delay of user data in both directions, and of reports.
+        delay: Duration = Duration::ZERO, within(Duration::ZERO, Duration::from_secs(1));
+        /// Time between delivery status reports; "0s" for one of each slot.
+        report_period: Duration = Duration::ZERO,
+            within(Duration::ZERO, Duration::from_secs(1)), "TS 38.425 section 5.4.2";
+        /// The node that has the limiter.
+        limiter_at: LimiterNode = LimiterNode::Cu;
+    }
+}
+
+impl F1Config {
+    /// True if something is late between CU and DU.
+    #[must_use]
+    pub const fn is_apart(&self) -> bool {
+        !(self.delay.is_zero() && self.report_period.is_zero())
+    }
+}
 
 /// The desired buffer size of a report, in bytes beyond the data that has left: `room`, which a
 /// limiter admits to an empty queue, and the bytes that leave until data arrives that the next

@@ -188,7 +188,7 @@ impl StackConfig {
 
     /// Checks the settings related to `rlc.f1`.
     fn validate_f1(&self) -> Result<(), ConfigError> {
-        self.rlc.f1.check_in(&self.rlc)?;
+        f1::check(&self.rlc)?;
         let uplink = matches!(self.mac, MacConfig::Uplink(_));
         ensure(
             !(uplink && self.rlc.f1.is_apart()),

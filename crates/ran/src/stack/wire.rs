@@ -1,7 +1,7 @@
 //! User data on F1-U, between a CU with SDAP and PDCP and a DU with RLC and MAC.
 
 use super::*;
-use crate::config::F1Config;
+use crate::limiter::F1Config;
 use alloc::collections::VecDeque;
 
 /// SDUs on their way to the DU, in order.

@@ -1,7 +1,7 @@
 //! CU and DU apart.
 
 use super::*;
-use crate::config::{F1Config, LimiterNode};
+use crate::limiter::{F1Config, LimiterNode};
 
 fn f1(delay_us: u64, period_us: u64, limiter_at: LimiterNode) -> F1Config {
     let (delay, report_period) =

@@ -63,19 +63,6 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
             c.rlc.report_delay = Duration::from_millis(5);
             c.rlc.limiter = LimiterConfig::by_name("dyn_rlc").expect("it is on the list");
         }),
-        ("rlc.f1.delay", &|c| c.rlc.f1.delay = Duration::from_nanos(1_000_000_001)),
-        ("rlc.report_delay", &|c| {
-            c.rlc.f1.delay = Duration::from_millis(5);
-            c.rlc.report_delay = Duration::from_millis(5);
-        }),
-        ("rlc.queue.discipline", &|c| {
-            c.rlc.f1.delay = Duration::from_millis(5);
-            c.rlc.queue.discipline = DisciplineConfig::FqCoDel(Default::default());
-        }),
-        ("rlc.limiter", &|c| {
-            c.rlc.f1.report_period = Duration::from_millis(5);
-            c.rlc.limiter = LimiterConfig::by_name("dyn_rlc").expect("it is on the list");
-        }),
         ("rlc.queue.limit", &|c| {
             c.rlc.queue.limit = Limit::Bytes(1499);
             c.rlc.queue.aqm = AqmConfig::by_name("pie").expect("it is on the list");
@@ -96,6 +83,25 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
             c.ue_mut(1).channel = Some(ChannelConfig::Pattern(PatternConfig::default()))
         }),
         ("ue[1].channel.per_slot", &|c| c.ue_mut(1).channel = Some(constant(0))),
+    ]);
+}
+
+#[test]
+fn settings_of_f1_that_cannot_work_are_refused_by_the_name_of_the_field() {
+    assert_refused(&[
+        ("rlc.f1.delay", &|c| c.rlc.f1.delay = Duration::from_nanos(1_000_000_001)),
+        ("rlc.report_delay", &|c| {
+            c.rlc.f1.delay = Duration::from_millis(5);
+            c.rlc.report_delay = Duration::from_millis(5);
+        }),
+        ("rlc.queue.discipline", &|c| {
+            c.rlc.f1.delay = Duration::from_millis(5);
+            c.rlc.queue.discipline = DisciplineConfig::FqCoDel(Default::default());
+        }),
+        ("rlc.limiter", &|c| {
+            c.rlc.f1.report_period = Duration::from_millis(5);
+            c.rlc.limiter = LimiterConfig::by_name("dyn_rlc").expect("it is on the list");
+        }),
     ]);
 }
 
