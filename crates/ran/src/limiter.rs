@@ -22,7 +22,7 @@ mod unlimited;
 pub(crate) use clairvoyant::wanted as clairvoyant_wanted;
 pub use e_bdp_5g::EBdp5gClock;
 pub(crate) use late::Apart;
-pub use late::{F1Config, LimiterNode, desired_buffer_size};
+pub use late::{F1Config, LimiterNode};
 
 use alloc::boxed::Box;
 use justfull_base::{Duration, Instant, Packet, SlotForecast, SlotReport, forwarded, kinds};

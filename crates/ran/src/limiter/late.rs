@@ -51,8 +51,7 @@ impl F1Config {
 /// report admits. `sent` left in the time `since` the last report; reports are `period` apart, and
 /// user data and reports take `delay` each. Bytes that wait are part of both, or a full queue would
 /// grow with each report.
-#[must_use]
-pub fn desired_buffer_size(
+fn desired_buffer_size(
     room: u64,
     sent: u64,
     since: Duration,
@@ -152,7 +151,7 @@ struct Late {
     limiter: AnyLimiter,
     apart: Apart,
     sent: Sent,
-    /// Amount that had left, by the limiter's knowledge.
+    /// Amount that had left by the last report that has arrived.
     left: u64,
     /// Slots in reports on the way, each with the report's arrival and the amount that had left by
     /// then.
