@@ -21,7 +21,7 @@ pub(crate) fn check(rlc: &RlcConfig) -> Result<(), ConfigError> {
     )?;
     let (limiter, in_cu) = (&rlc.limiter, rlc.f1.limiter_at == LimiterNode::Cu);
     ensure(
-        if in_cu { limiter.learns() } else { !limiter.foresees() },
+        if in_cu { limiter.allows_late_reports() } else { !limiter.foresees() },
         "rlc.limiter",
         &limiter.name(),
         if in_cu { "one that learns from reports of slots" } else { "one that learns" },
