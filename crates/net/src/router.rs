@@ -51,8 +51,8 @@ pub fn setting(key: &str) -> Option<String> {
     fs::read_to_string(format!("/proc/sys/net/{key}")).ok().map(|text| text.trim().to_owned())
 }
 
-/// True if the interface `lo` has IPv6, which packets to this host need. The kernel may lack it, and
-/// `net.ipv6.conf.all.disable_ipv6` or `net.ipv6.conf.lo.disable_ipv6` may be set.
+/// True if the interface `lo` has IPv6, which packets to this host need. The kernel may lack it,
+/// and `net.ipv6.conf.all.disable_ipv6` or `net.ipv6.conf.lo.disable_ipv6` may be set.
 #[must_use]
 pub fn has_ipv6() -> bool {
     setting("ipv6/conf/lo/disable_ipv6").as_deref() == Some("0")

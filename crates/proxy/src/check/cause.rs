@@ -85,7 +85,8 @@ impl Cause<'_> {
                 _ => format!("set `route.priority = {less}`"),
             };
             return format!(
-                "the rule {} of `ip rule` ({}) takes it before `route.priority` {priority}: {remedy}",
+                "the rule {} of `ip rule` ({}) takes it before `route.priority` {priority}: \
+                 {remedy}",
                 rule.priority, rule.text
             );
         }

@@ -212,8 +212,8 @@ impl Rule {
         verdicts.filter(|verdict| !verdict.is_empty())
     }
 
-    /// True if it only concerns packets of other interfaces, protocols, ports or states; and true if
-    /// it reads the interface at all.
+    /// True if it only concerns packets of other interfaces, protocols, ports or states; and true
+    /// if it reads the interface at all.
     pub(super) fn about_others(&self, scope: &Scope<'_>) -> (bool, bool) {
         let (mut key, mut others, mut looks) = (Key::Other, false, false);
         for (name, data) in &self.expressions {

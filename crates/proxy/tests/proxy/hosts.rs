@@ -143,20 +143,39 @@ fn rules_for_clients_and_servers_alone_stop_no_check() {
     let world = World::new("");
     for rules in [
         // Addresses for documentation.
-        table("prerouting", "-300", "accept", "ip saddr { 192.0.2.0/24, 198.51.100.0/24 } drop\nip6 saddr 2001:db8::/32 drop"),
+        table(
+            "prerouting",
+            "-300",
+            "accept",
+            "ip saddr { 192.0.2.0/24, 198.51.100.0/24 } drop\n\
+             ip6 saddr 2001:db8::/32 drop",
+        ),
         table("input", "0", "drop", "iif lo accept\niifname { \"ran\", \"core\" } accept"),
         table(
             "input",
             "0",
             "drop",
-            "iif lo accept\nip saddr { 10.45.0.0/16, 10.46.0.0/16 } accept\nip6 saddr { fd45::/16, fd46::/16 } accept\nmeta l4proto ipv6-icmp accept",
+            "iif lo accept\nip saddr { 10.45.0.0/16, 10.46.0.0/16 } accept\n\
+             ip6 saddr { fd45::/16, fd46::/16 } accept\nmeta l4proto ipv6-icmp accept",
         ),
         // Other ports are denied, also without the proxy.
         format!(
             "{}\n{}",
-            table("forward", "0", "drop", "iifname \"ran\" tcp dport 443 accept\nct state established,related accept"),
-            table("output", "0", "drop", "tcp dport 443 accept\nct state established,related,untracked accept\nmeta l4proto { icmp, ipv6-icmp } accept")
-                .replace("chain c", "chain o"),
+            table(
+                "forward",
+                "0",
+                "drop",
+                "iifname \"ran\" tcp dport 443 accept\n\
+                 ct state established,related accept"
+            ),
+            table(
+                "output",
+                "0",
+                "drop",
+                "tcp dport 443 accept\nct state established,related,untracked accept\n\
+                 meta l4proto { icmp, ipv6-icmp } accept"
+            )
+            .replace("chain c", "chain o"),
         ),
         table("prerouting", "-300", "accept", "iifname \"ran\" ct zone set 1"),
     ] {
