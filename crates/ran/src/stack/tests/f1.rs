@@ -61,9 +61,8 @@ fn packets_on_the_way_to_the_du_are_dropped_when_their_ue_has_left() {
 #[test]
 fn every_limiter_on_either_side_of_f1_sends_everything_in_the_end() {
     for limiter in LimiterConfig::all() {
-        for (node, fits) in
-            [(LimiterNode::Cu, limiter.allows_late_reports()), (LimiterNode::Du, !limiter.foresees())]
-        {
+        let in_cu = limiter.allows_late_reports();
+        for (node, fits) in [(LimiterNode::Cu, in_cu), (LimiterNode::Du, !limiter.foresees())] {
             let mut config = packets(4, vec![ue(&[0])]);
             config.sdap.poll = poll(1_000, 0);
             config.rlc.limiter = limiter.clone();
