@@ -62,13 +62,13 @@ mod tests {
     #[test]
     fn an_option_that_is_a_setting_says_how_to_set_it_and_others_do_not() {
         for words in [
-            &["run", "demo", "--duration", "20s"][..],
-            &["run", "--duration=20s", "demo"],
-            &["check", "demo", "--duration", "20s"],
-            &["recommend", "demo", "--duration", "20s"],
+            &["run", "demo", "--warmup", "20s"][..],
+            &["run", "--warmup=20s", "demo"],
+            &["check", "demo", "--warmup", "20s"],
+            &["recommend", "demo", "--warmup", "20s"],
         ] {
             let tip = tip_for(words).unwrap_or_else(|| panic!("{words:?}"));
-            assert!(tip.ends_with("use '--set duration=20s'"), "{tip}");
+            assert!(tip.ends_with("use '--set warmup=20s'"), "{tip}");
         }
         assert!(
             tip_for(&["run", "demo", "--tie-order", "x"])
@@ -76,7 +76,7 @@ mod tests {
         );
         for words in [
             &["run", "demo", "--no-such", "1"][..],
-            &["explain", "--duration", "20s"],
+            &["explain", "--warmup", "20s"],
             &["run", "demo", "--duration"],
         ] {
             assert_eq!(tip_for(words), None, "{words:?}");

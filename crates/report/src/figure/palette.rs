@@ -120,7 +120,7 @@ const SHIPPED: [(&str, usize, usize); 43] = [
 
 /// Marks in papers of methods whose shape is also that of another method of a shipped scenario:
 /// index of the shape, and 8 more for an outline. Other methods have their own shape, filled.
-const ON_PAPER: [(&str, usize); 13] = [
+const ON_PAPER: [(&str, usize); 14] = [
     ("BBR", 14),
     ("DynRLC", 9),
     ("CoDel@DynRLC", 1),
@@ -130,6 +130,7 @@ const ON_PAPER: [(&str, usize); 13] = [
     ("Limit20", 6),
     ("CoDel@Limit20", 8),
     ("CoDel@Limit30", 7),
+    ("FQ-CoDel@5G-BDP", 13),
     ("PIE", 14),
     ("ARED", 10),
     ("TTLRED2", 8),
