@@ -86,11 +86,12 @@ impl Cell {
         self.roster.as_ref().map_or(Some(number), |roster| roster.find(number))
     }
 
-    /// The places of all UEs, in the order of their numbers.
-    pub(crate) fn places(&self) -> Vec<usize> {
+    /// `places` becomes the places of all UEs, in the order of their numbers.
+    pub(crate) fn list_places(&self, places: &mut Vec<usize>) {
+        places.clear();
         match &self.roster {
-            None => (0..self.ues.len()).collect(),
-            Some(roster) => roster.places().map(|place| place as usize).collect(),
+            None => places.extend(0..self.ues.len()),
+            Some(roster) => places.extend(roster.places().map(|place| place as usize)),
         }
     }
 

@@ -49,6 +49,8 @@ pub(crate) struct Meter {
     pub(crate) offered: u64,
     pub(crate) used: u64,
     pub(crate) ues: Vec<UeMeter>,
+    /// Space for the places of the UEs, in the order of their numbers.
+    pub(crate) places: Vec<usize>,
     /// Weight of the current slot.
     weight: Weight,
 }
@@ -61,6 +63,7 @@ impl Meter {
             offered: 0,
             used: 0,
             ues: alloc::vec![UeMeter::default(); ues],
+            places: Vec::with_capacity(ues),
             weight: Weight::FULL,
         }
     }

@@ -34,7 +34,8 @@ impl Stack {
             let slots = meter.downlink_slots;
             let between = self.slot.as_nanos() * meter.slots / u64::from(slots);
             let active_ues = meter.active_ues();
-            for ue in self.cell.places() {
+            self.cell.list_places(&mut meter.places);
+            for &ue in &meter.places {
                 if self.core.ues[ue].away {
                     continue;
                 }

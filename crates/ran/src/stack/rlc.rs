@@ -15,8 +15,8 @@ pub(super) struct Bearers<'a> {
     service: &'a mut AnyService,
     sleep: &'a mut Option<Box<Sleep>>,
     clocks: &'a mut Clocks,
-    splits: Option<&'a mut Splits>,
-    wire: Option<&'a mut Wire>,
+    splits: &'a mut Option<Box<Splits>>,
+    wire: &'a mut Option<Box<Wire>>,
 }
 
 impl Stack {
@@ -28,16 +28,7 @@ impl Stack {
         let radio = &mut ues[ue as usize];
         (
             &mut gates[ue as usize],
-            Bearers {
-                ue,
-                radio,
-                backlog,
-                service,
-                sleep,
-                clocks,
-                splits: splits.as_deref_mut(),
-                wire: wire.as_deref_mut(),
-            },
+            Bearers { ue, radio, backlog, service, sleep, clocks, splits, wire },
         )
     }
 }
@@ -85,7 +76,7 @@ impl Rlc for Bearers<'_> {
 
     #[inline(always)]
     fn enqueue<P: Probe>(&mut self, now: Instant, drb: u8, sdu: &Packet, probe: &mut P) -> bool {
-        if let Some(wire) = &mut self.wire {
+        if let Some(wire) = self.wire {
             wire.send(now, BearerId { ue: self.ue, drb }, sdu, self.clocks);
             return true;
         }
@@ -118,7 +109,7 @@ impl Rlc for Bearers<'_> {
         if let Some(sdus) = self.service.in_flight().filter(|_| way == Way::Own) {
             sdus.note_number(sdu, sn);
         }
-        if let Some(splits) = &mut self.splits {
+        if let Some(splits) = self.splits {
             splits.route(now, BearerId { ue: self.ue, drb }, sdu, sn, way);
         }
         true
