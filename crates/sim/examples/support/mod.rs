@@ -3,7 +3,7 @@
 
 use justfull_base::Instant;
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts allocations.
@@ -83,7 +83,7 @@ impl Line<'_> {
              {drops},\"calls_per_packet\":{calls:.3},\"allocations_after_warmup\":{allocations},\"\
              rss_kib\":{},\"digest\":\"{:016x}\"}}",
             rss_kib(),
-            digest(&format!("{result:?}"))
+            digest(result)
         );
     }
 }
@@ -95,8 +95,20 @@ pub(crate) fn rss_kib() -> u64 {
     line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
-/// FNV-1a.
-fn digest(text: &str) -> u64 {
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+/// FNV-1a over the text that is written to it.
+struct Digest(u64);
+
+impl Write for Digest {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let fold = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        self.0 = text.bytes().fold(self.0, fold);
+        Ok(())
+    }
+}
+
+/// The digest of `result` as text.
+fn digest(result: &impl Debug) -> u64 {
+    let mut digest = Digest(0xcbf2_9ce4_8422_2325);
+    write!(digest, "{result:?}").expect("a digest takes all");
+    digest.0
 }
