@@ -18,6 +18,7 @@ mod carried;
 pub mod carrier;
 pub mod channel;
 pub mod config;
+pub mod desired;
 pub mod drx;
 mod few;
 pub mod gate;

@@ -24,7 +24,7 @@ pub(crate) fn check(rlc: &RlcConfig) -> Result<(), ConfigError> {
         if in_cu { limiter.allows_late_reports() } else { !limiter.foresees() },
         "rlc.limiter",
         &limiter.name(),
-        if in_cu { "one that learns from reports of slots" } else { "one that learns" },
+        if in_cu { "one that uses reports of past slots" } else { "one that foresees nothing" },
         "with rlc.f1 it is apart from the data or from the radio",
     )?;
     check_order(rlc, "rlc.f1")

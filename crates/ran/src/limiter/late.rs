@@ -7,6 +7,7 @@
 //! its room as the desired buffer size.
 
 use super::{AnyLimiter, CapacityUnit, Limiter, RlcView};
+use crate::desired::{DesiredBufferSize, ReportTimes};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use justfull_base::{Duration, Instant, SlotReport, choice, params};
@@ -44,23 +45,6 @@ impl F1Config {
     pub const fn is_apart(&self) -> bool {
         !(self.delay.is_zero() && self.report_period.is_zero())
     }
-}
-
-/// The desired buffer size of a report, in bytes beyond the data that has left: `room`, which a
-/// limiter admits to an empty queue, and the bytes that leave until data arrives that the next
-/// report admits. `sent` left in the time `since` the last report; reports are `period` apart, and
-/// user data and reports take `delay` each. Bytes that wait are part of both, or a full queue would
-/// grow with each report.
-fn desired_buffer_size(
-    room: u64,
-    sent: u64,
-    since: Duration,
-    period: Duration,
-    delay: Duration,
-) -> u64 {
-    let until = (period + delay + delay).as_nanos();
-    let coming = u128::from(sent) * u128::from(until) / u128::from(since.as_nanos().max(1));
-    room.saturating_add(u64::try_from(coming).unwrap_or(u64::MAX))
 }
 
 /// The way between a limiter and the RLC.
@@ -175,7 +159,7 @@ impl Late {
             self.coming.pop_front();
             self.last = (due, if due == self.last.0 { self.last.1 + 1 } else { 1 });
             if self.last.1 == 2 {
-                // Limiters learn the age of a report's first slot.
+                // Limiters measure the age of reports by the first slot of each.
                 let known = view(unit, self.sent.entered - self.left, queue);
                 self.limiter.room(due + self.apart.data, &known);
             }
@@ -226,8 +210,9 @@ struct Remote {
     limiter: AnyLimiter,
     apart: Apart,
     sent: Sent,
-    /// When the DU reported last, and the amount that had left by then.
-    reported: (Instant, u64),
+    desired: DesiredBufferSize,
+    /// When the DU reported last.
+    reported_at: Instant,
     report_at: Instant,
     /// The total that the CU may send.
     most: u64,
@@ -242,7 +227,8 @@ impl Remote {
             limiter,
             apart,
             sent: Sent::default(),
-            reported: (Instant::ZERO, 0),
+            desired: DesiredBufferSize::default(),
+            reported_at: Instant::ZERO,
             report_at: Instant::ZERO,
             most,
             coming: VecDeque::new(),
@@ -251,13 +237,13 @@ impl Remote {
 
     /// The DU reports after the slot at `now` with this `length`.
     fn report(&mut self, now: Instant, length: Duration) {
-        let (at, before) = core::mem::replace(&mut self.reported, (now, self.sent.left));
-        let (since, sent) = (now.since(at), self.sent.left - before);
+        let since = now.since(core::mem::replace(&mut self.reported_at, now));
         // At the end of the slot a limiter that opens in the course of a slot is open.
         let room = self.limiter.room(now + length, &RlcView::default());
         // With a report of each slot the next one comes after the same time.
         let period = if self.apart.period.is_zero() { since } else { self.apart.period };
-        let desired = desired_buffer_size(room, sent, since, period, self.apart.data);
+        let times = ReportTimes { since, period, delay: self.apart.data };
+        let desired = self.desired.report(self.sent.left, room, times);
         self.coming.push_back((now + self.apart.reports, self.sent.left.saturating_add(desired)));
     }
 }
@@ -387,16 +373,9 @@ mod tests {
         for ms in 1..=5 {
             remote.on_slot(&slot(ms, if ms < 2 { 0 } else { 12 - 2 * ms }));
         }
-        // Eight in 5 ms are 14.4 in the 9 ms until data arrives that the next report admits.
+        // Eight leave in 5 ms, and the two that are left leave before more arrive. So the DU wants a
+        // quarter more: ten in 5 ms, 18 in the 9 ms until data of the next report arrives.
         let rooms = [1, 2, 6, 7].map(|ms| remote.room(at(ms), &queue(0)));
-        assert_eq!(rooms, [0, 0, 0, 8 + 10 + 14 - 10]);
-    }
-
-    #[test]
-    fn a_desired_buffer_size_of_no_limit_stays_without_limit() {
-        let ms = Duration::from_millis;
-        assert_eq!(desired_buffer_size(u64::MAX, 5, ms(1), ms(1), ms(1)), u64::MAX);
-        assert_eq!(desired_buffer_size(100, 50, ms(5), ms(5), ms(2)), 100 + 90);
-        assert_eq!(desired_buffer_size(100, 0, ms(0), ms(5), ms(2)), 100);
+        assert_eq!(rooms, [0, 0, 0, 8 + 10 + 18 - 10]);
     }
 }

@@ -14,6 +14,7 @@ use super::{Around, Region};
 use crate::cell::Cell;
 use crate::radio::Radio;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Probe};
+use justfull_ran::desired::{DesiredBufferSize, ReportTimes};
 use justfull_ran::pdcp::{PdcpOutcome, PdcpRx};
 use justfull_ran::pdu::SduHandle;
 use justfull_ran::stack::{DeliveryStatus, Entry, Forwarded, Kept, LegState, Routed};
@@ -33,55 +34,7 @@ struct SplitBearer {
     free: Vec<usize>,
     /// Bytes of SDUs that the secondary leg has taken.
     taken: u64,
-    demand: Demand,
-}
-
-/// The desired buffer size of a secondary leg, from report to report.
-#[derive(Clone, Copy, Default)]
-struct Demand {
-    /// Bytes transmitted by the last report, and up to which that report wanted PDUs.
-    transmitted: u64,
-    most: u64,
-    /// Bytes of the last period in which the leg sent any.
-    sent: u64,
-    /// Bytes that the leg can send in a period.
-    rate: u64,
-}
-
-/// [`Demand::rate`] grows by this part of a period's bytes where a leg runs dry: one in 4.
-const GROWTH: u64 = 4;
-
-impl Demand {
-    /// The desired buffer size of a leg in `state` that has `transmitted` so many bytes. It is as
-    /// much as its limiter admits to an empty queue, and the bytes that it sends until PDUs arrive
-    /// that PDCP sends after the next report. The bytes that wait are part of both, or a full queue
-    /// would grow with each report.
-    ///
-    /// The rate is the greater one of two periods, as an outage begins or ends within a period. A
-    /// leg that has data and sends none is out: it keeps its rate. A leg that runs dry before the
-    /// PDUs of this report arrive might send more.
-    fn desired(
-        &mut self,
-        transmitted: u64,
-        state: LegState,
-        period: Duration,
-        delay: Duration,
-    ) -> u64 {
-        let (period, ahead) = (period.as_nanos(), (delay + delay).as_nanos());
-        let sent = transmitted - std::mem::replace(&mut self.transmitted, transmitted);
-        let runs_dry = self.most.saturating_sub(transmitted) <= sent * ahead / period;
-        if sent > 0 {
-            let last = std::mem::replace(&mut self.sent, sent);
-            self.rate = match runs_dry {
-                true => self.rate.max(sent + sent / GROWTH),
-                false => sent.max(last),
-            };
-        }
-        let coming = self.rate * (period + ahead) / period;
-        let desired = coming.saturating_add(state.room);
-        self.most = transmitted.saturating_add(desired);
-        desired
-    }
+    desired: DesiredBufferSize,
 }
 
 impl SplitBearer {
@@ -109,7 +62,8 @@ impl SplitBearer {
     /// The report of the secondary leg in `state`.
     fn report(&mut self, state: LegState, period: Duration, delay: Duration) -> DeliveryStatus {
         let transmitted = self.taken - state.waiting;
-        let desired = self.demand.desired(transmitted, state, period, delay);
+        let times = ReportTimes { since: period, period, delay };
+        let desired = self.desired.report(transmitted, state.room, times);
         DeliveryStatus { transmitted, desired, up: true }
     }
 
@@ -231,7 +185,7 @@ impl Splits {
             held: Vec::new(),
             free: Vec::new(),
             taken: 0,
-            demand: Demand::default(),
+            desired: DesiredBufferSize::default(),
         };
         let leg = |name: &str, cell: u32| LegResult {
             ue: index as u32,
@@ -399,7 +353,7 @@ impl Region {
             recovered = self.recover(now, i, around);
             for (at, (_, status)) in status.iter_mut().enumerate() {
                 let bearer = &mut self.splits.all[i].bearers[at];
-                bearer.demand.transmitted = bearer.taken;
+                bearer.desired.recover(bearer.taken);
                 status.transmitted = bearer.taken;
             }
         } else if served {
