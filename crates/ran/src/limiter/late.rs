@@ -373,8 +373,8 @@ mod tests {
         for ms in 1..=5 {
             remote.on_slot(&slot(ms, if ms < 2 { 0 } else { 12 - 2 * ms }));
         }
-        // Eight leave in 5 ms, and the two that are left leave before more arrive. So the DU wants a
-        // quarter more: ten in 5 ms, 18 in the 9 ms until data of the next report arrives.
+        // Eight leave in 5 ms, and the other two before more arrive.
+        // So the DU wants a quarter more: ten in 5 ms, 18 in 9 ms.
         let rooms = [1, 2, 6, 7].map(|ms| remote.room(at(ms), &queue(0)));
         assert_eq!(rooms, [0, 0, 0, 8 + 10 + 18 - 10]);
     }
