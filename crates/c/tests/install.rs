@@ -1,5 +1,5 @@
-//! The files and places of `make install`, and the ways to link with them. The library is that of
-//! this test's build.
+//! The files and places of `make install`, and the ways to link with them. This test's build makes
+//! the library.
 
 mod built;
 

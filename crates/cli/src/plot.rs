@@ -64,8 +64,8 @@ pub(crate) struct PageArgs {
     /// axes are labelled in words, with any of these options
     #[arg(long, value_enum, default_value = "plain")]
     pub(crate) style: PlotStyle,
-    /// Width in in, mm, cm, pt or px [default: that of the style]. A PNG has 600 pixels an inch, or
-    /// this number of px
+    /// Width in in, mm, cm, pt or px [default: the style's]. A PNG has 600 pixels an inch, or this
+    /// number of px
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) width: Option<String>,
     /// Height of the whole figure [default: in proportion to the width]
@@ -78,10 +78,10 @@ pub(crate) struct PageArgs {
     /// Text above the figure [default: none]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) title: Option<String>,
-    /// Label of the horizontal axis [default: what it shows, in words, with the unit]
+    /// Label of the horizontal axis [default: its quantity in words, with the unit]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) xlabel: Option<String>,
-    /// Label of the vertical axis [default: what it shows, in words, with the unit]
+    /// Label of the vertical axis [default: its quantity in words, with the unit]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) ylabel: Option<String>,
 }

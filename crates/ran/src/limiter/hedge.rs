@@ -53,10 +53,10 @@ impl LimiterSettings for HedgeConfig {}
 pub(super) const DOC: MethodDoc = MethodDoc {
     name: "hedge",
     kind: "limiter",
-    title: "Hedge: the RLC holds the most that the pulls before the next poll took of late",
-    text: "Measures the time between SDAP's polls, the age of arriving reports, and the most that so \
-           many consecutive slots offered. Made for radios with bursts, and for an RLC whose \
-           backlog is reported late (rlc.report_delay).",
+    title: "Hedge: the RLC holds the greatest amount that recent pulls took between polls",
+    text: "Measures the time between SDAP's polls, the age of arriving reports, and the greatest sum \
+           of offers in the slots of both. Made for radios with bursts, and for an RLC whose \
+           backlog is reported late (rlc.report_delay, rlc.f1).",
     sources: "this project; TS 38.425 section 5.4.2",
     deviations: "none",
     params: HedgeConfig::params,

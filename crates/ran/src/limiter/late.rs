@@ -100,8 +100,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// The data that arrives by `at` arrives, and what is not part of the `remaining` then has
-    /// left.
+    /// Data that is due by `at` arrives; arrived data beyond `remaining` has left.
     fn settle(&mut self, at: Instant, remaining: u64, mut arrive: impl FnMut(Instant, u64, u64)) {
         while let Some(&(due, amount)) = self.under_way.front()
             && due <= at

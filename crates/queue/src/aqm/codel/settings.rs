@@ -3,8 +3,8 @@
 use crate::aqm::{AqmSettings, QueueView, becomes_mark};
 use justfull_base::{Bytes, Duration, Ecn, Packet, choice, params};
 
-/// Packets of its size behind one that is not dropped for its `deadline`: a loss among fewer is
-/// found by a timeout only (RFC 5681 section 3.2: three duplicate ACKs).
+/// A packet with fewer packets of its size behind it is not dropped for its `deadline`: a sender
+/// finds such a loss by a timeout only (RFC 5681 section 3.2: three duplicate ACKs).
 const FEW: u64 = 4;
 
 choice! {
