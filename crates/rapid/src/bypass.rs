@@ -11,12 +11,14 @@
 
 use justfull_base::{Duration, Instant};
 
-/// Above this share of the UE's bytes the proxy's flows are alone.
+/// Above this share of the UE's bytes in so many measurements in a row the proxy's flows are alone.
+/// BBR pauses for 0.2 s in each 10 s: one measurement is not enough.
 const ALONE: f64 = 0.9;
+const ALONE_MEASUREMENTS: u32 = 2;
 /// Largest part.
 const MOST: f64 = 0.9;
 /// A share above the part by more than this lowers the window.
-const MARGIN: f64 = 0.03;
+const MARGIN: f64 = 0.08;
 /// Largest factor of a trial upwards; factor of a trial downwards; factor if the share is too
 /// large.
 const UP: f64 = 8.0;
@@ -80,6 +82,8 @@ pub(crate) struct Bypass {
     pause: f64,
     /// The next trial is downwards.
     down: bool,
+    /// Measurements in a row with a share above `ALONE`.
+    alone: u32,
 }
 
 impl Bypass {
@@ -92,6 +96,7 @@ impl Bypass {
         not_before: Instant::ZERO,
         pause: FIRST_PAUSE,
         down: false,
+        alone: 0,
     };
 
     /// Bytes of a flow were delivered.
@@ -114,8 +119,9 @@ impl Bypass {
         let share = if self.all > 0.0 { self.own / self.all } else { 1.0 };
         (self.own, self.all, self.since) = (0.0, 0.0, now);
         let before = self.added;
-        if share > ALONE {
-            *self = Self { since: now, ..Self::NONE };
+        self.alone = if share > ALONE { self.alone + 1 } else { 0 };
+        if self.alone >= ALONE_MEASUREMENTS {
+            *self = Self { since: now, alone: self.alone, ..Self::NONE };
         } else if beside.waits {
             self.decide(now, share, beside);
         } else if let Some(trial) = self.trial.take() {
@@ -190,19 +196,31 @@ mod tests {
         /// share of the bytes for a window of so many seconds.
         fn pass(&mut self, seconds: u64, share: impl Fn(f64) -> f64) {
             for _ in 0..100 * seconds {
-                self.now += Duration::from_millis(10);
-                let part = share(RTT + self.bypass.added);
-                self.bypass.delivered(self.now, (1e4 * part) as u64);
-                let beside = Beside {
-                    bytes: 10_000,
-                    waits: true,
-                    allowed_rtt: RTT,
-                    present_rtt: RTT,
-                    part: 0.7,
-                    longest: 1.0,
-                };
-                self.bypass.report(self.now, &beside);
+                self.report(share(RTT + self.bypass.added));
             }
+        }
+
+        /// Sends reports up to the end of a measurement.
+        fn measure(&mut self, share: f64) {
+            let since = self.bypass.since;
+            while self.bypass.since == since {
+                self.report(share);
+            }
+        }
+
+        /// Sends the next report, in which the flows have this share.
+        fn report(&mut self, share: f64) {
+            self.now += Duration::from_millis(10);
+            self.bypass.delivered(self.now, (1e4 * share) as u64);
+            let beside = Beside {
+                bytes: 10_000,
+                waits: true,
+                allowed_rtt: RTT,
+                present_rtt: RTT,
+                part: 0.7,
+                longest: 1.0,
+            };
+            self.bypass.report(self.now, &beside);
         }
     }
 
@@ -234,6 +252,18 @@ mod tests {
         assert!(queue.bypass.added > 0.1);
         queue.pass(2, |_| 1.0);
         assert_eq!(queue.bypass.added.to_bits(), 0);
+    }
+
+    #[test]
+    fn one_measurement_without_other_traffic_gives_back_a_fifth_at_most() {
+        let mut queue = Queue::new();
+        queue.pass(20, |window| window / (window + 0.5));
+        queue.measure(0.7);
+        let before = queue.bypass.added;
+        queue.measure(0.95);
+        queue.measure(0.7);
+        let after = queue.bypass.added;
+        assert!(after > 0.75 * before && after <= before, "{before} {after}");
     }
 
     #[test]

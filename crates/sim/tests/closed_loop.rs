@@ -132,6 +132,9 @@ fn beside_a_download_that_bypasses_the_proxy_a_flow_keeps_most_of_what_it_gets_w
     let (plain, delay) = beside(None);
     let (closed, closed_delay) = beside(Some(Config::default()));
     let (open, _) = beside(Some(Config::open_loop()));
-    assert!(closed > 0.75 * plain && closed_delay < delay, "{closed} {plain} {closed_delay}");
+    assert!(
+        closed > 0.75 * plain && closed_delay < delay,
+        "{closed} {plain} {closed_delay} {delay}"
+    );
     assert!(open < 0.5 * plain, "{open}");
 }
