@@ -16,7 +16,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
     ("ran", &["base", "phy", "queue"]),
     ("tcp", &["base"]),
     ("rapid", &["base", "phy"]),
-    ("c", &["base", "queue", "ran"]),
+    ("c", &["base", "queue", "ran", "rapid"]),
     ("nru", &[]),
     ("run", &PURE),
     ("sim", &["base", "phy", "queue", "ran", "tcp", "rapid", "run"]),
