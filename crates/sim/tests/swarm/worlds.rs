@@ -6,6 +6,7 @@ use crate::{reductions, wires};
 use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};
 use justfull_ran::config::Hold;
+use justfull_ran::limiter::{F1Config, LimiterNode};
 use justfull_ran::{Leg, MacConfig, RlcModeConfig, Routing, SplitConfig};
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_run::results::{FlowResult, RunResult};
@@ -144,7 +145,26 @@ fn draw(seed: u64) -> WorldConfig {
     crate::uplink::stacked(&mut Rng::stream(seed, "swarm.uplink"), &mut config);
     roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
     connect_twice(&mut Rng::stream(seed, "swarm.dual"), &mut config);
+    put_apart(&mut Rng::stream(seed, "swarm.f1"), &mut config);
     config
+}
+
+/// Puts CU and DU apart in half of the worlds that allow it, with late and lost reports.
+fn put_apart(rng: &mut Rng, config: &mut WorldConfig) {
+    if config.cells.is_some() || !rng.chance(0.5) {
+        return;
+    }
+    let f1 = F1Config {
+        delay: ms(pick(rng, &[0, 1, 5, 20])),
+        report_period: draws::micros(rng, 0, 50_000),
+        report_loss: Ratio(pick(rng, &[0.0, 0.01, 0.3])),
+        limiter_at: pick(rng, &LimiterNode::ALL),
+    };
+    let mut stack = config.stack.clone();
+    (stack.rlc.f1, stack.rlc.report_delay) = (f1, Duration::ZERO);
+    if stack.validate().is_ok() {
+        config.stack = stack;
+    }
 }
 
 /// Gives several cells, between which UEs move, to half of the worlds that allow them.
