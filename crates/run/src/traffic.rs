@@ -1,5 +1,6 @@
 //! The traffic of the world.
 
+pub(crate) mod dash;
 mod docs;
 mod emodel;
 mod on_off;
@@ -8,6 +9,10 @@ mod ping;
 mod video;
 mod voip;
 
+pub use dash::{
+    ABR_DOCS, AbrConfig, BbaConfig, BolaConfig, DashConfig, MpcConfig, Player, Shown,
+    ThroughputConfig, Watched,
+};
 pub use docs::DOCS;
 pub use on_off::{CbrConfig, OnOffConfig, Span};
 pub(crate) use page::RETRY as REQUEST_RETRY;
@@ -15,7 +20,7 @@ pub use page::{
     Http, Lognormal, ObjectCount, ObjectSize, PageConfig, ParetoCount, RequestLaw, RequestSize,
 };
 pub use ping::{PingConfig, TurnConfig};
-pub use video::VideoConfig;
+pub use video::{InputConfig, VideoConfig};
 pub use voip::VoipConfig;
 
 pub use on_off::Gate;
@@ -23,7 +28,7 @@ pub(crate) use page::PageCount;
 pub use page::{Browser, Request, Wish};
 pub(crate) use ping::PingCount;
 pub(crate) use video::FrameCount;
-pub use video::{Progress as FrameProgress, Video};
+pub use video::{Complete as CompleteFrame, Fate, Progress as FrameProgress, Video};
 pub use voip::PAYLOAD as VOIP_PAYLOAD;
 pub(crate) use voip::VoipCount;
 
@@ -251,6 +256,8 @@ pub enum Traffic {
     Video(VideoConfig),
     /// Pages that the UE loads.
     Page(Box<PageConfig>),
+    /// Adaptive video over HTTP.
+    Dash(Box<DashConfig>),
 }
 
 impl Traffic {
@@ -267,6 +274,7 @@ impl Traffic {
             Self::Voip(_) => "voip",
             Self::Video(_) => "video",
             Self::Page(_) => "page",
+            Self::Dash(_) => "dash",
         }
     }
 
@@ -276,7 +284,8 @@ impl Traffic {
         match self {
             Self::Tcp { transport: Transport::Udp, .. }
             | Self::Upload { transport: Transport::Udp, .. } => Protocol::Udp,
-            Self::Tcp { .. } | Self::Upload { .. } | Self::Page(_) => Protocol::Tcp,
+            Self::Page(page) if matches!(page.http, Http::Http3) => Protocol::Udp,
+            Self::Tcp { .. } | Self::Upload { .. } | Self::Page(_) | Self::Dash(_) => Protocol::Tcp,
             Self::Udp { .. } | Self::Cbr(_) | Self::OnOff(_) | Self::Voip(_) | Self::Video(_) => {
                 Protocol::Udp
             }
@@ -294,7 +303,8 @@ impl Traffic {
             Self::Cbr(cbr) => (cbr.payload, cbr.interval()),
             Self::OnOff(on_off) => (on_off.payload, on_off.cbr().interval()),
             Self::Voip(voip) => (VOIP_PAYLOAD, voip.interval()),
-            Self::Tcp { .. } | Self::Upload { .. } | Self::Video(_) | Self::Page(_) => return None,
+            Self::Tcp { .. } | Self::Upload { .. } => return None,
+            Self::Video(_) | Self::Page(_) | Self::Dash(_) => return None,
         };
         Some((payload, interval.mean()))
     }
@@ -305,6 +315,7 @@ impl Traffic {
         match self {
             Self::Tcp { sender, .. } | Self::Upload { sender, .. } => Some(sender),
             Self::Page(page) => Some(&page.sender),
+            Self::Dash(dash) => Some(&dash.sender),
             _ => None,
         }
     }
@@ -314,6 +325,7 @@ impl Traffic {
         match self {
             Self::Tcp { sender, .. } | Self::Upload { sender, .. } => Some(sender),
             Self::Page(page) => Some(&mut page.sender),
+            Self::Dash(dash) => Some(&mut dash.sender),
             _ => None,
         }
     }
@@ -419,6 +431,7 @@ impl FlowConfig {
             }
             Traffic::Video(video) => video.fits(mtu).map_err(|e| e.within("video")),
             Traffic::Page(page) => page.fits(mtu).map_err(|e| e.within("page")),
+            Traffic::Dash(dash) => dash.fits(mtu).map_err(|e| e.within("dash")),
             Traffic::Tcp { sender, size, rate, .. }
             | Traffic::Upload { sender, size, rate, .. } => {
                 ensure_mss(sender, mtu, "tcp.mss")?;

@@ -57,6 +57,8 @@ pub enum Up {
     Segment(u32, u64),
     /// A request for this many bytes on the connection with this number.
     Request(u32, u64),
+    /// An input that the user of the source with this number sent at this instant.
+    Input(u32, Instant),
     /// The STATUS PDU of the RLC with this handle, for the cell.
     Status(u32),
 }

@@ -26,7 +26,9 @@ use justfull_ran::{
     DrxConfig, MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig,
     SplitConfig, TieOrder, UpfConfig,
 };
-use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
+use justfull_run::traffic::{
+    CbrConfig, DashConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig,
+};
 use justfull_run::{A3Config, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use justfull_trace::{
@@ -508,6 +510,9 @@ table! {
         /// Pages that the UE loads.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         page: Option<PageConfig> = None;
+        /// Adaptive video over HTTP.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dash: Option<DashConfig> = None;
     }
 }
 

@@ -159,7 +159,8 @@ fn l4s(file: &ScenarioFile) -> Option<String> {
     let is_l4s = |sender: &SenderConfig| matches!(sender.cc, CcConfig::Prague(_));
     let flow = file.flow.iter().find(|flow| {
         let tcp = flow.tcp.as_ref().is_some_and(|tcp| is_l4s(&tcp.sender));
-        tcp || flow.page.as_ref().is_some_and(|page| is_l4s(&page.sender))
+        let page = flow.page.as_ref().is_some_and(|page| is_l4s(&page.sender));
+        tcp || page || flow.dash.as_ref().is_some_and(|dash| is_l4s(&dash.sender))
     })?;
     let classic = queues.iter().any(|queue| queue.has_aqm() && queue.ect1 == Ect1::Classic);
     let comes = if classic {

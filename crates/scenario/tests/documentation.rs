@@ -13,7 +13,7 @@ use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::scheduler::SdapSchedulerConfig;
 use justfull_ran::{CarrierConfig, HarqConfig, MacConfig, RlcConfig, SdapConfig, UpfConfig};
 use justfull_run::GrantConfig;
-use justfull_run::traffic::{PageConfig, VideoConfig, VoipConfig};
+use justfull_run::traffic::{AbrConfig, DashConfig, PageConfig, VideoConfig, VoipConfig};
 use justfull_tcp::cc::CcConfig;
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use serde::Serialize;
@@ -104,6 +104,7 @@ fn every_kind_is_read_with_its_stated_defaults_and_refuses_an_unknown_key() {
     assert_kinds::<ChannelConfig>("channel");
     assert_kinds::<MacConfig>("MAC");
     assert_kinds::<CcConfig>("congestion control");
+    assert_kinds::<AbrConfig>("bitrate adaptation");
 }
 
 #[test]
@@ -120,5 +121,6 @@ fn every_table_is_read_with_its_stated_defaults_and_refuses_an_unknown_key() {
     assert_table::<VoipConfig>("voip", &empty, &VoipConfig::params());
     assert_table::<VideoConfig>("video", &empty, &VideoConfig::params());
     assert_table::<PageConfig>("page", &empty, &PageConfig::params());
+    assert_table::<DashConfig>("dash", &empty, &DashConfig::params());
     assert_table::<GrantConfig>("grants", &empty, &GrantConfig::params());
 }

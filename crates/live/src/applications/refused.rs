@@ -8,7 +8,11 @@ pub(super) fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
         Traffic::Ping(ping) if ping.from_ue.is_some() => {
             Some("`ping.from_ue` is simulated only; live, the server sends the requests")
         }
-        Traffic::Page(_) => Some("`page` is simulated only; live are all kinds but page"),
+        Traffic::Video(video) if video.inputs.is_some() => {
+            Some("`video.inputs` is simulated only; live, the user of a video sends nothing")
+        }
+        Traffic::Page(_) => Some("`page` is simulated only; live are all kinds but page and dash"),
+        Traffic::Dash(_) => Some("`dash` is simulated only; live are all kinds but page and dash"),
         Traffic::Tcp { rate, transport, .. } | Traffic::Upload { rate, transport, .. } => {
             if rate.is_some() {
                 Some("`tcp.rate` is simulated only; live, a transfer writes all at once")
