@@ -11,7 +11,7 @@
 //! Defaults: reservoir and cushion of Pensieve's buffer-based player (Mao et al. 2017, section
 //! 5.1), which has the same ladder and a buffer of 60 s; the paper has 90 s and 126 s of 240 s.
 //!
-//! Weakness: it knows nothing of the throughput, so it begins at the lowest rung.
+//! Weakness: the throughput has no part in it, so it begins at the lowest rung.
 //!
 //! Deviations: none.
 
