@@ -1,5 +1,5 @@
-//! RAPID's control of a proxy that splits TCP: from reports of the radio and samples of flows to the
-//! windows of both legs.
+//! RAPID's control of a proxy that splits TCP: from reports of the radio and samples of flows to
+//! the windows of both legs.
 
 use crate::object::{self, Body};
 use crate::packet::{JF_AMOUNT_MAX, amount, duration, or_never};
@@ -8,7 +8,7 @@ use crate::status::Answer;
 use crate::status::jf_status::{self, *};
 use crate::text::{self, Note, jf_message};
 use justfull_base::feedback::{CellKind, RanReport};
-use justfull_base::{Duration, Instant};
+use justfull_base::{ConfigError, Duration, Instant};
 use justfull_rapid::{CellId, FlowId, Opening, PayloadControl, Refused, Sample, UeId, Windows};
 use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
@@ -133,9 +133,9 @@ pub struct jf_rapid_change {
     pub reserved: [u8; 7],
 }
 
-pub(crate) struct Rapid {
-    pub(crate) control: PayloadControl<u64>,
-    pub(crate) cells: Vec<CellId>,
+struct Rapid {
+    control: PayloadControl<u64>,
+    cells: Vec<CellId>,
 }
 
 impl Body for Rapid {
@@ -231,6 +231,11 @@ impl Rapid {
     }
 }
 
+fn make(settings: &RapidSettings) -> Result<Rapid, ConfigError> {
+    let (control, cells) = settings.build()?;
+    Ok(Rapid { control, cells })
+}
+
 fn read(
     text: *const c_char,
     length: usize,
@@ -251,7 +256,7 @@ pub unsafe extern "C" fn jf_rapid_size(
     mut message: Option<&mut jf_message>,
 ) -> jf_status {
     match read(settings, settings_length, message.as_deref_mut()) {
-        Ok(settings) => object::size(size, message, || settings.build()),
+        Ok(settings) => object::size(size, message, || make(&settings)),
         Err(error) => error,
     }
 }
@@ -271,9 +276,7 @@ pub unsafe extern "C" fn jf_rapid_init(
 ) -> jf_status {
     match read(settings, settings_length, message.as_deref_mut()) {
         Ok(settings) => {
-            object::init(memory.map(NonNull::cast), memory_size, rapid, message, || {
-                settings.build()
-            })
+            object::init(memory.map(NonNull::cast), memory_size, rapid, message, || make(&settings))
         }
         Err(error) => error,
     }
@@ -291,7 +294,7 @@ pub unsafe extern "C" fn jf_rapid_create(
     mut message: Option<&mut jf_message>,
 ) -> jf_status {
     match read(settings, settings_length, message.as_deref_mut()) {
-        Ok(settings) => object::create(rapid, message, || settings.build()),
+        Ok(settings) => object::create(rapid, message, || make(&settings)),
         Err(error) => error,
     }
 }

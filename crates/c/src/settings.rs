@@ -1,6 +1,5 @@
 //! Settings as TOML text, in the form of the sections of a scenario file.
 
-use crate::rapid::Rapid;
 use justfull_base::error::ensure;
 use justfull_base::rng::{mix, stream_key};
 use justfull_base::{ConfigError, Duration, Layer};
@@ -9,7 +8,7 @@ use justfull_ran::config::PollConfig;
 use justfull_ran::gate::{Gate, GateConfig};
 use justfull_ran::limiter::{CapacityUnit, GrantContext, LimiterConfig};
 use justfull_ran::{QosFlowConfig, SdapConfig};
-use justfull_rapid::{ControlConfig, PayloadControl, Room};
+use justfull_rapid::{CellId, ControlConfig, PayloadControl, Room};
 use serde::Deserialize;
 
 /// Places of a queue whose limit is not one in packets.
@@ -224,13 +223,13 @@ impl RapidSettings {
     }
 
     /// A control with its memory, and its cells.
-    pub(crate) fn build(&self) -> Result<Rapid, ConfigError> {
+    pub(crate) fn build(&self) -> Result<(PayloadControl<u64>, Vec<CellId>), ConfigError> {
         let room = self.room()?;
         let mut control =
             PayloadControl::new(&self.control).map_err(|error| error.within("control"))?;
         let cells = (0..self.cells).map(|_| control.control.add_cell()).collect();
         control.set_room(room);
-        Ok(Rapid { control, cells })
+        Ok((control, cells))
     }
 }
 

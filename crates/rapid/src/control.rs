@@ -65,6 +65,21 @@ impl Control {
         })
     }
 
+    /// Allocates memory for `room`. From now on only [`Control::add_cell`] allocates, and a UE or a
+    /// flow beyond it is refused ([`Refused::Full`]).
+    pub fn set_room(&mut self, room: Room) {
+        self.room = room;
+        let (ues, flows) = (room.ues as usize, room.flows as usize);
+        self.ues.reserve(ues);
+        self.ues.fill(room.ues, || Ue::new(0));
+        for ue in 0..self.ues.places() {
+            self.ues[ue].flows.reserve(room.flows_of_ue as usize);
+        }
+        self.flows.reserve(flows);
+        self.timers.reserve(ues);
+        self.changes.reserve(flows);
+    }
+
     /// Adds a cell. Cells are few and are never removed.
     ///
     /// # Panics

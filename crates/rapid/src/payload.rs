@@ -75,8 +75,9 @@ impl<K: Copy> PayloadControl<K> {
         Ok(Self { control: Control::new(config)?, flows: Vec::new(), slots: Vec::new() })
     }
 
-    /// Memory for `room`.
-    pub(crate) fn reserve(&mut self, room: Room) {
+    /// See [`Control::set_room`].
+    pub fn set_room(&mut self, room: Room) {
+        self.control.set_room(room);
         self.flows.reserve_exact((room.flows as usize).saturating_sub(self.flows.len()));
         self.slots.reserve_exact((room.ues as usize).saturating_sub(self.slots.len()));
     }
