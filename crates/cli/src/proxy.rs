@@ -71,6 +71,12 @@ fn status(value: &Value) -> String {
         let (first, taken) = (of("first_segments"), of("accepted_of"));
         line("", format!("{family}: {first} first segments diverted, {taken} connections"));
     }
+    for one in value["workers"].as_array().into_iter().flatten() {
+        let state = if one["runs"] == true { "runs" } else { "is started again" };
+        let [flows, restarts] = ["flows", "restarts"].map(|key| plain(&one[key]));
+        let what = format!("{state}, {flows} connections, restarted {restarts} times");
+        line(&format!("worker {}", plain(&one["worker"])), what);
+    }
     line("return path", plain(&value["return_path"]));
     line("flood", if value["flood"] == true { "yes: cookies are out" } else { "no" }.into());
     line("over the limit", plain(&value["over_limit"]));
@@ -144,6 +150,7 @@ mod tests {
     fn status_says_what_is_wrong_and_obeys_no_name() {
         let text = status(&json!({
             "unsplit": ["no place is left\u{1b}[2J"], "greedy_ues": 2, "flood": true,
+            "workers": [{ "worker": 0, "runs": true, "flows": 5, "restarts": 2 }],
             "first_segments": [7, 1], "accepted_of": [5, 0], "return_path": "works",
             "cells": [{ "cell": "east", "ues": 2, "flows": 9, "held": 0.5, "report_age_s": 0.01,
                 "capacity_bytes_per_s": 2_500_000.0 }],
@@ -153,6 +160,7 @@ mod tests {
             "pass unsplit: no place is left",
             "those of 2 UEs pass unsplit",
             "IPv4: 7 first segments diverted, 5 connections",
+            "worker 0            runs, 5 connections, restarted 2 times",
             "return path         works",
             "flood               yes",
             "reclaimed at start  3",

@@ -144,7 +144,10 @@ fn descriptors(config: &ProxyConfig) -> Result<String, String> {
     let text = format!("{} connections and {} pipes", limits.flows, limits.pipes);
     if limits.flows < config.limits.flows as usize {
         let asked = config.limits.flows;
-        return Err(format!("{text}, `limits.flows` is {asked}; raise LimitNOFILE (ulimit -n)"));
+        return Err(format!(
+            "{text}, `limits.flows` is {asked}; raise LimitNOFILE (ulimit -n), \
+             or `limits.workers`"
+        ));
     }
     Ok(text)
 }

@@ -87,6 +87,9 @@ table! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct LimitsConfig with Default {
+        /// Processes that relay the connections. Each has its own limit of descriptors and a core at
+        /// most; the end of one resets its connections alone. With 1 the proxy relays them itself.
+        workers: u32 = 1, within(1, 64), "more than a host has cores, and than descriptors need";
         /// Connections at a time; more pass unsplit. The limit of descriptors may allow fewer: each
         /// connection takes two, and a ninth of them is reserved for connections that arrive at
         /// once.
@@ -321,6 +324,8 @@ mod tests {
                 "[radio]\nkind = \"websocket\"\nurl = \"http://x\"",
                 &["radio.url", "http://x", "ws://"],
             ),
+            ("[limits]\nworkers = 0", &["limits.workers", "found 0", "1 to 64"]),
+            ("[limits]\nworkers = 65", &["limits.workers", "found 65", "1 to 64"]),
             ("[route]\nmark = 0", &["route.mark", "found 0", "at least 1"]),
             ("[operation]\nsocket = \"x\"", &["operation.socket", "x", "absolute path"]),
             ("[operation]\nmetrics = \"x\"", &["operation.metrics", "x", "127.0.0.1:9102"]),

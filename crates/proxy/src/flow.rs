@@ -4,19 +4,20 @@
 //! (SO_LINGER 0): however the proxy ends, no peer takes a truncated stream for a complete one.
 
 mod moved;
+mod shown;
 
 pub(crate) use moved::FlowState;
 
+use crate::allocator::{Allocator, Member};
 use crate::radio_leg::RadioLeg;
 use crate::relay::{Direction, End, Failed, Pool};
-use crate::steering::Steering;
 use crate::system;
 use justfull_base::{Duration, Instant};
-use justfull_rapid::{FlowId, Sample, Windows};
+use justfull_rapid::{Sample, Windows};
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
-use serde::Serialize;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use serde::{Deserialize, Serialize};
+use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
 
@@ -35,7 +36,7 @@ const LEAST_UNSENT: u64 = 4;
 const JOINS_AT: u64 = 4 * 1_448;
 
 /// The end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// Both ends closed it and have all data.
@@ -58,7 +59,7 @@ pub(crate) enum Outcome {
     NoResources,
     /// Another socket of this host has the client's port.
     AddressInUse,
-    /// The proxy ended first.
+    /// The proxy, or its worker, ended first.
     Ended,
 }
 
@@ -118,7 +119,6 @@ pub(crate) enum Step {
 pub(crate) struct Shared {
     pub(crate) pool: Pool,
     pub(crate) scratch: Vec<u8>,
-    pub(crate) steering: Steering,
     /// Number of times that a TIME_WAIT was ended because a client reused its port.
     pub(crate) time_waits: u64,
     /// The bound on the UEs' legs.
@@ -138,7 +138,8 @@ pub(crate) struct Flow {
     pub(crate) connected: bool,
     pub(crate) opened: Instant,
     pub(crate) active: Instant,
-    pub(crate) id: Option<FlowId>,
+    /// None if it does not take part in the control.
+    pub(crate) member: Option<Member>,
     pub(crate) windows: Windows,
     /// Segments of both legs; 0 until it takes part in the control.
     pub(crate) mss: [u32; 2],
@@ -177,12 +178,11 @@ impl Flow {
     /// and port.
     pub(crate) fn begin(
         client: Socket,
-        client_at: &SockAddr,
+        client_at: SocketAddr,
         now: Instant,
         shared: &mut Shared,
-    ) -> Result<Self, (Outcome, Option<[SocketAddr; 2]>)> {
+    ) -> Result<Self, (Outcome, Option<SocketAddr>)> {
         let left = (Outcome::ClientLeft, None);
-        let client_at = client_at.as_socket().ok_or(left)?;
         let server_at = client.local_addr().ok().and_then(|at| at.as_socket()).ok_or(left)?;
         let failed = |e: &io::Error| {
             let outcome = match e.raw_os_error().map(Errno::from_raw) {
@@ -190,7 +190,7 @@ impl Flow {
                 Some(Errno::EADDRNOTAVAIL | Errno::EADDRINUSE) => Outcome::AddressInUse,
                 _ => Outcome::Refused,
             };
-            (outcome, Some([client_at, server_at]))
+            (outcome, Some(server_at))
         };
         // A socket's codepoint is 0 by default.
         let dscp = system::received_dscp(&client, client_at.is_ipv6()).filter(|&dscp| dscp > 0);
@@ -217,7 +217,7 @@ impl Flow {
             connected: false,
             opened: now,
             active: now,
-            id: None,
+            member: None,
             windows: Windows::UNLIMITED,
             mss: [0; 2],
             listed: false,
@@ -252,7 +252,13 @@ impl Flow {
     }
 
     /// Does all steps that need no waiting. `key` names the flow to the control.
-    pub(crate) fn advance(&mut self, now: Instant, key: u64, shared: &mut Shared) -> Step {
+    pub(crate) fn advance(
+        &mut self,
+        now: Instant,
+        key: u64,
+        shared: &mut Shared,
+        control: &mut impl Allocator,
+    ) -> Step {
         if !self.connected
             && let Some(step) = self.connect(now)
         {
@@ -271,7 +277,7 @@ impl Flow {
         });
         // The data waits in a pipe or, without a pipe, in the server's own socket.
         if !self.client.writable && !std::mem::replace(&mut self.held, true) {
-            self.id.into_iter().for_each(|id| shared.steering.hold(id));
+            self.member.into_iter().for_each(|member| control.hold(member));
         }
         if self.up.bytes + self.down.bytes > before {
             self.active = now;
@@ -279,9 +285,9 @@ impl Flow {
         if self.down.bytes > arrived {
             self.clamp();
             if self.mss[0] > 0 {
-                self.sample(now, shared);
+                self.sample(now, shared, control);
             } else if self.down.bytes > JOINS_AT {
-                self.take_part(now, key, shared);
+                self.take_part(now, key, control);
             }
         }
         let more = match both {
@@ -346,7 +352,7 @@ impl Flow {
     }
 
     /// Opens the flow at the control. Its first windows apply at the end of this turn.
-    fn take_part(&mut self, now: Instant, key: u64, shared: &mut Shared) {
+    fn take_part(&mut self, now: Instant, key: u64, control: &mut impl Allocator) {
         let info = |end: &End| system::tcp_info(&end.socket).unwrap_or_default();
         let (client, server) = (info(&self.client), info(&self.server));
         self.mss = [client.mss, server.mss];
@@ -354,13 +360,13 @@ impl Flow {
         (self.radio, self.radio_least) =
             (client.rtt.max(LEAST_SAMPLE), client.min_rtt.max(LEAST_SAMPLE));
         self.sampled_bytes = [self.down.bytes, client.acknowledged];
-        self.join(now, key, &mut shared.steering);
+        self.join(now, key, control);
     }
 
     /// Gives the control a sample of the last round trip.
-    fn sample(&mut self, now: Instant, shared: &mut Shared) {
-        let Some(id) = self.id else { return };
-        if now.since(self.sampled) < self.wired {
+    fn sample(&mut self, now: Instant, shared: &Shared, control: &mut impl Allocator) {
+        let Some(member) = self.member else { return };
+        if now.since(self.sampled) < self.wired || !control.takes_samples() {
             return;
         }
         let (Ok(client), Ok(server)) =
@@ -395,7 +401,7 @@ impl Flow {
             held: waited || late,
             waiting: if waited && full { client.unsent + self.down.held() } else { 0 },
         };
-        shared.steering.sample(now, id, &sample);
+        control.sample(now, member, &sample);
         self.bound(&shared.leg);
     }
 
@@ -458,11 +464,6 @@ impl Flow {
             self.paced = Some(rate);
             let _failed = system::pace(&self.client.socket, Some(rate));
         }
-    }
-
-    /// Bytes per second to which the radio leg is paced.
-    pub(crate) const fn pace_rate(&self) -> Option<u64> {
-        self.paced
     }
 }
 

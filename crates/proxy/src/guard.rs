@@ -106,6 +106,8 @@ pub(crate) struct Guard {
     /// True if the host tracks connections.
     pub(crate) tracked: bool,
     pub(crate) draining: bool,
+    /// Workers relay the connections, and none runs.
+    pub(crate) no_worker: bool,
     /// Open connections of each UE.
     ues: BTreeMap<Prefix, usize>,
     pass: Vec<Prefix>,
@@ -127,6 +129,7 @@ impl Guard {
             routes: None,
             tracked: false,
             draining: false,
+            no_worker: false,
             ues: BTreeMap::new(),
             pass: Vec::new(),
             pass_ports: BTreeMap::new(),
@@ -236,6 +239,7 @@ impl Guard {
     /// The connections to divert now.
     pub(crate) fn diversion(&self, now: Instant) -> Diversion {
         let open = !self.draining
+            && !self.no_worker
             && self.full.is_none()
             && self.routes.is_none()
             && !self.descriptors.is_on(now)
@@ -253,6 +257,9 @@ impl Guard {
         let mut why = Vec::new();
         if self.draining {
             why.push("draining".into());
+        }
+        if self.no_worker {
+            why.push("no worker runs".into());
         }
         if self.full.is_some() {
             why.push("no place is left for a connection: `limits.flows`".into());

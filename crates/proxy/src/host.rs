@@ -1,7 +1,7 @@
 //! The parts of the host that the proxy uses: listeners, the table of rules, policy routes,
 //! descriptors. The end of the process removes all of them, or the next proxy does.
 
-use crate::config::ProxyConfig;
+use crate::config::{LimitsConfig, ProxyConfig};
 use crate::table::{self, Diversion, Table, TableState};
 use crate::{flow, system};
 use justfull_net::router::has_ipv6;
@@ -111,12 +111,15 @@ pub(crate) fn limits(config: &ProxyConfig) -> Limits {
         }
     });
     let usable = descriptors.saturating_sub(RESERVED);
-    let pipes = u64::from(config.limits.pipes).min(usable / 8);
+    let LimitsConfig { workers, flows: wanted, pipes, .. } = config.limits;
+    // Those of one process.
+    let pipes = u64::from(pipes.div_ceil(workers)).min(usable / 8);
     let places = usable.saturating_sub(2 * pipes) / 2;
-    let flows = (places - places / RESERVE_PART).min(config.limits.flows.into());
+    let flows = (places - places / RESERVE_PART).min(wanted.div_ceil(workers).into());
     let most = places.min(flows + u64::from(BACKLOG.unsigned_abs()));
-    let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    Limits { flows: size(flows), most: size(most), pipes: pipes as u32 }
+    let all = |count: u64| usize::try_from(count * u64::from(workers)).unwrap_or(usize::MAX);
+    let flows = all(flows).min(wanted as usize);
+    Limits { flows, most: all(most), pipes: pipes as u32 * workers }
 }
 
 /// A listener for each family of this host, at one port. They have loopback addresses, so only

@@ -5,10 +5,12 @@
 //! and the proxy's own leg to the server is bound to the client's address and port. However the
 //! process ends, only unused policy routes may stay, and the next start removes them.
 
+mod allocator;
 mod ask;
 mod bpf;
 mod check;
 mod config;
+mod connections;
 mod directory;
 mod engine;
 mod flood;
@@ -16,6 +18,7 @@ mod flow;
 mod guard;
 mod handover;
 mod host;
+mod line;
 mod log;
 mod metrics;
 mod n3;
@@ -29,6 +32,8 @@ mod status;
 mod steering;
 mod system;
 mod table;
+mod turns;
+mod workers;
 
 pub use ask::ask;
 pub use check::check;
@@ -53,6 +58,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
+use workers::Spawner;
 
 /// Runs the proxy of `config`, which was read from `file`, in the network namespace of the calling
 /// thread, until SIGTERM or SIGINT; calls `ready` once it accepts connections. SIGHUP makes it read
@@ -93,13 +99,14 @@ fn begin(
     let asker = Asker { to, wake: Arc::clone(&wake) };
     let (operation, file) = (config.operation.clone(), file.to_owned());
     n3::join(&config.n3)?;
+    let spawner = spawner(&config)?;
     let (mut engine, mut servers) = if takeover {
         let (offer, outside) = Offer::ask(&config)?;
-        let engine = Engine::adopt(config, file, (asks, wake), offer)?;
+        let engine = Engine::adopt(config, file, (asks, wake), offer, spawner)?;
         (engine, Servers::serve(&operation, &asker, outside)?)
     } else {
         let servers = n3::at_home(|| Servers::start(&operation, &asker))?;
-        (Engine::start(config, file, (asks, wake))?, servers)
+        (Engine::start(config, file, (asks, wake), spawner)?, servers)
     };
     engine.outside = servers.outside();
     n3::watch()?;
@@ -118,4 +125,16 @@ fn begin(
     }
     radio.end();
     Ok(())
+}
+
+/// The process that starts workers, if there are to be some. It is made before any thread.
+fn spawner(config: &ProxyConfig) -> Result<Option<Spawner>, SystemError> {
+    if config.limits.workers == 1 {
+        return Ok(None);
+    }
+    let own = config.clone();
+    // A worker that fails ends its line, which the proxy notices.
+    let work = move |line| drop(workers::work(&own, line));
+    let made = Spawner::start(work).map_err(|e| SystemError::new("start workers", e))?;
+    Ok(Some(made))
 }

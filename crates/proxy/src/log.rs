@@ -2,9 +2,8 @@
 //! without a reader or a disk that hangs costs lines but no connection.
 
 use crate::config::OperationConfig;
-use crate::flow::{Flow, Outcome};
+use crate::connections::Ended;
 use crate::steering::Notice;
-use justfull_base::Instant;
 use justfull_net::Prefix;
 use justfull_net::SystemError;
 use serde_json::json;
@@ -163,37 +162,22 @@ impl Log {
         }
     }
 
-    /// A connection has ended.
-    pub(crate) fn ended(&self, flow: &Flow, now: Instant, outcome: Outcome) {
-        if self.to.is_none() {
-            return;
-        }
-        let line = json!({
+    /// A connection has ended, also one that could not begin.
+    pub(crate) fn ended(&self, ended: &Ended) {
+        let (Some(_), Some(server)) = (&self.to, ended.server) else { return };
+        let mut line = json!({
             "time": unix_seconds(),
             "event": "connection",
-            "client": self.address(flow.client_at),
-            "server": flow.server_at.to_string(),
-            "outcome": outcome.name(),
-            "seconds": now.since(flow.opened).as_secs_f64(),
-            "bytes_up": flow.up.bytes,
-            "bytes_down": flow.down.bytes,
-            "mss": flow.mss,
-        });
-        self.write(&line);
-    }
-
-    /// A connection has ended before it began.
-    pub(crate) fn refused(&self, client: SocketAddr, server: SocketAddr, outcome: Outcome) {
-        if self.to.is_none() {
-            return;
-        }
-        let line = json!({
-            "time": unix_seconds(),
-            "event": "connection",
-            "client": self.address(client),
+            "client": self.address(ended.client),
             "server": server.to_string(),
-            "outcome": outcome.name(),
+            "outcome": ended.outcome.name(),
         });
+        if let Some(flow) = &ended.flow {
+            line["seconds"] = flow.seconds.into();
+            line["bytes_up"] = flow.bytes[0].into();
+            line["bytes_down"] = flow.bytes[1].into();
+            line["mss"] = flow.mss.to_vec().into();
+        }
         self.write(&line);
     }
 

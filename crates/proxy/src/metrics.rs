@@ -1,10 +1,12 @@
 //! The metrics of a running proxy, in Prometheus's text format 0.0.4.
 
 use crate::engine::Engine;
-use crate::flow::{Flow, Outcome};
+use crate::flow::Outcome;
 use crate::radio::State;
 use crate::steering::CellStatus;
-use justfull_base::{Duration, Instant};
+use crate::system::memory;
+use crate::workers::Worker;
+use justfull_base::Instant;
 use std::fmt::Write as _;
 
 /// The page so far.
@@ -49,6 +51,7 @@ impl Engine {
         self.report_metrics(now, &mut page);
         self.cell_metrics(now, &mut page);
         self.process_metrics(now, &mut page);
+        self.worker_metrics(&mut page);
         page.0
     }
 
@@ -83,10 +86,11 @@ impl Engine {
 
     fn connection_metrics(&self, page: &mut Page) {
         let totals = &self.totals;
-        page.gauge("justfull_proxy_flows", "Open connections.", self.open as f64);
+        page.gauge("justfull_proxy_flows", "Open connections.", self.open() as f64);
         let limit = self.host.limits.flows as f64;
         page.gauge("justfull_proxy_flows_limit", "Connections that there may be.", limit);
-        let pipes = f64::from(self.shared.pool.used());
+        let load = self.load();
+        let pipes = f64::from(load.pipes);
         page.gauge("justfull_proxy_pipes", "Pipes that hold data.", pipes);
         page.counter("justfull_proxy_accepted_total", "Connections taken.", totals.accepted);
         let help = "Connections reset because there was no room.";
@@ -95,22 +99,18 @@ impl Engine {
         let ended = by("outcome", ended.map(|(outcome, count)| (outcome.name(), count as f64)));
         let help = "Connections that have ended.";
         page.family("justfull_proxy_ended_total", "counter", help, &ended);
-        let open = |sum: [u64; 2], flow: &Flow| [sum[0] + flow.up.bytes, sum[1] + flow.down.bytes];
-        let open = self.flows().fold([0; 2], open);
-        let ways = ["up", "down"].into_iter().zip(totals.bytes.into_iter().zip(open));
-        let bytes = by("way", ways.map(|(way, (ended, open))| (way, (ended + open) as f64)));
+        let bytes =
+            |way: usize| (totals.bytes[way] + load.open_bytes[way] + load.ended_bytes[way]) as f64;
+        let bytes = by("way", [("up", bytes(0)), ("down", bytes(1))]);
         page.family("justfull_proxy_bytes_total", "counter", "Bytes relayed.", &bytes);
-        let mean = |rtt: fn(&Flow) -> Duration| {
-            let known = || self.flows().map(rtt).filter(|rtt| *rtt > Duration::ZERO);
-            known().map(Duration::as_secs_f64).sum::<f64>() / known().count() as f64
-        };
-        let legs = [("wired", mean(|flow| flow.wired)), ("radio", mean(|flow| flow.radio))];
+        let mean = |leg: usize| load.rtts[leg] / load.with_rtt[leg] as f64;
+        let legs = [("wired", mean(0)), ("radio", mean(1))];
         let help = "Mean of the last round trips of open connections; NaN without one.";
         page.family("justfull_proxy_leg_rtt_seconds", "gauge", help, &by("leg", legs));
     }
 
     fn report_metrics(&self, now: Instant, page: &mut Page) {
-        let (of, source) = (self.shared.steering.counts, &self.radio);
+        let (of, source) = (self.steering.counts, &self.radio);
         let counts = [
             ("taken", of.taken),
             ("late", of.late),
@@ -124,7 +124,7 @@ impl Engine {
         ];
         let reports = by("what", counts.map(|(what, count)| (what, count as f64)));
         page.family("justfull_proxy_reports_total", "counter", "Reports of the radio.", &reports);
-        let ages = self.shared.steering.status(now);
+        let ages = self.steering.status(now);
         let newest = ages.iter().filter_map(|ue| ue.report_age_s).fold(f64::NAN, f64::min);
         let help = "Time since the last report that counts; NaN without one.";
         page.gauge("justfull_proxy_report_age_seconds", help, newest);
@@ -157,7 +157,7 @@ impl Engine {
     }
 
     fn cell_metrics(&self, now: Instant, page: &mut Page) {
-        let cells = self.shared.steering.cell_status(now);
+        let cells = self.steering.cell_status(now);
         let of = |value: fn(&CellStatus) -> f64| {
             by("cell", cells.iter().map(|cell| (cell.cell.as_str(), value(cell))))
         };
@@ -180,6 +180,29 @@ impl Engine {
         page.family("justfull_proxy_cell_reports_total", "counter", help, &reports);
     }
 
+    /// Metrics of each worker; there is no sample if the proxy relays the connections itself.
+    fn worker_metrics(&self, page: &mut Page) {
+        let all = || self.workers.iter().flat_map(|workers| workers.all.iter().enumerate());
+        let of = |value: fn(&Worker) -> f64| -> Vec<(String, f64)> {
+            let one = |(number, worker)| (format!("{{worker=\"{number}\"}}"), value(worker));
+            all().map(one).collect()
+        };
+        let mut gauge = |name, help, value| page.family(name, "gauge", help, &of(value));
+        let help = "1 while the worker runs.";
+        gauge("justfull_proxy_worker_up", help, |worker| flag(worker.line.is_some()));
+        let help = "Open connections of the worker.";
+        gauge("justfull_proxy_worker_flows", help, |worker| worker.open as f64);
+        let help = "Open descriptors of the worker.";
+        gauge("justfull_proxy_worker_descriptors", help, |worker| worker.state.descriptors as f64);
+        let help = "Longest turn of the worker's loop within the last 10 to 20 seconds.";
+        gauge("justfull_proxy_worker_loop_delay_seconds", help, |w| w.state.slowest_turn_s);
+        let help = "Memory of the worker that is in use (RSS); NaN if the kernel does not tell.";
+        gauge("justfull_proxy_worker_memory_bytes", help, |w| w.state.memory.unwrap_or(f64::NAN));
+        let restarts = of(|worker| worker.starts.saturating_sub(1) as f64);
+        let help = "Times that the worker ended and another took its place.";
+        page.family("justfull_proxy_worker_restarts_total", "counter", help, &restarts);
+    }
+
     fn process_metrics(&self, now: Instant, page: &mut Page) {
         let help = "Longest turn of the loop within the last 10 to 20 seconds.";
         page.gauge(
@@ -188,16 +211,8 @@ impl Engine {
             self.turns.longest(now).as_secs_f64(),
         );
         let help = "Memory of the process that is in use (RSS); NaN if the kernel does not tell.";
-        page.gauge("justfull_proxy_memory_bytes", help, memory());
+        page.gauge("justfull_proxy_memory_bytes", help, memory().unwrap_or(f64::NAN));
         let seconds = now.since(Instant::ZERO).as_secs_f64();
         page.gauge("justfull_proxy_seconds", "Time since the start.", seconds);
     }
-}
-
-/// `VmRSS` of this process, in bytes.
-fn memory() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<f64>().ok());
-    kib.map_or(f64::NAN, |kib| kib * 1024.0)
 }

@@ -74,6 +74,14 @@ pub(crate) fn limit_unsent(fd: impl AsFd, bytes: u64) -> io::Result<()> {
     set(fd, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes)
 }
 
+/// `VmRSS` of this process, in bytes; none if the kernel does not tell.
+pub(crate) fn memory() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib = line.trim().strip_suffix(" kB")?.trim().parse::<f64>().ok()?;
+    Some(kib * 1024.0)
+}
+
 /// The kernel's state of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpInfo {

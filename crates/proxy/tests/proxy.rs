@@ -42,6 +42,8 @@ mod shared;
 mod site;
 #[path = "proxy/takeover.rs"]
 mod takeover;
+#[path = "proxy/workers.rs"]
+mod workers;
 
 /// Name of the variable with the proxy's configuration, when a test starts this program as the
 /// proxy.
@@ -984,7 +986,7 @@ fn the_dashboard_shows_only_metrics_that_exist() {
     if !can_build() {
         return;
     }
-    let world = World::new("");
+    let world = World::new("[limits]\nworkers = 2\n");
     let known = metrics(&world);
     let names: BTreeSet<&str> =
         known.keys().filter_map(|series| series.split('{').next()).collect();
@@ -997,7 +999,7 @@ fn the_dashboard_shows_only_metrics_that_exist() {
             let asked: Vec<&str> =
                 expr.split(word).filter(|word| word.starts_with("justfull_")).collect();
             assert!(!asked.is_empty() && asked.iter().all(|name| names.contains(name)), "{expr}");
-            for label in ["outcome", "way", "what", "family", "cell", "leg"] {
+            for label in ["outcome", "way", "what", "family", "cell", "leg", "worker"] {
                 let by = expr.contains(&format!("instance, {label})"));
                 let with = |series: &String| {
                     series.starts_with(asked[0]) && series.contains(&format!("{{{label}="))

@@ -1,10 +1,8 @@
 //! Builds the proxy's loop.
 
-use super::{
-    Asks, Engine, FORGET_EVERY, LISTENER, LOOK_AT_ROUTES, SCRATCH, SIGNALS, TICK, Totals, Turns,
-    WAKE, signals,
-};
+use super::{Asks, Engine, FORGET_EVERY, LISTENER, LOOK_AT_ROUTES, SIGNALS, Totals, WAKE, signals};
 use crate::config::ProxyConfig;
+use crate::connections::{Connections, Part, SCRATCH, TICK};
 use crate::directory::{Directory, Session};
 use crate::flood::Flood;
 use crate::flow::Shared;
@@ -18,12 +16,13 @@ use crate::radio_leg::RadioLeg;
 use crate::relay::Pool;
 use crate::steering::Steering;
 use crate::table;
+use crate::turns::Turns;
+use crate::workers::Spawner;
 use justfull_base::{Duration, Instant};
 use justfull_net::SystemError;
 use justfull_net::clock::{Clock, SlotClock};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -33,6 +32,7 @@ impl Engine {
         config: ProxyConfig,
         file: PathBuf,
         asks: Asks,
+        spawner: Option<Spawner>,
     ) -> Result<Self, SystemError> {
         let clock = SlotClock::start()?;
         // Before the listeners, since accepted sockets may inherit the bound from them.
@@ -41,6 +41,7 @@ impl Engine {
         let host = Host::install(&config)?;
         let mut engine = Self::build(config, file, asks, host, clock, leg, None)?;
         engine.leg_refused = refused;
+        engine.employ(spawner, Vec::new()).map_err(|e| SystemError::new("start workers", e))?;
         let now = engine.clock.now();
         let refused = |e| SystemError::new("divert connections", table::explain(&e));
         engine.look_at_diversion(now).map_err(refused)?;
@@ -75,30 +76,27 @@ impl Engine {
         host.limits.flows = host.limits.flows.min(host.limits.most);
         let mut guard = Guard::new(config.ues);
         guard.tracked = crate::check::track();
+        let shared = Shared {
+            pool: Pool::new(host.limits.pipes, pipe),
+            scratch: vec![0; SCRATCH],
+            time_waits: 0,
+            leg,
+            turn: Duration::ZERO,
+        };
         let engine = Self {
-            places: Vec::new(),
-            shared: Shared {
-                pool: Pool::new(host.limits.pipes, pipe),
-                scratch: vec![0; SCRATCH],
-                steering,
-                time_waits: 0,
-                leg,
-                turn: Duration::ZERO,
-            },
+            connections: Connections::new(shared, epoll, Part::ALL),
+            workers: None,
             host,
             leg_refused: Vec::new(),
             config,
             file,
+            steering,
             totals: Totals::default(),
             log,
             radio,
             directory,
-            open: 0,
             reloads: 0,
             last_reload: None,
-            free: Vec::new(),
-            list: VecDeque::new(),
-            epoll,
             wake,
             signals,
             asks,
@@ -122,7 +120,7 @@ impl Engine {
     }
 
     fn watch(&self) -> nix::Result<()> {
-        let (epoll, level) = (&self.epoll, EpollFlags::EPOLLIN);
+        let (epoll, level) = (&self.connections.epoll, EpollFlags::EPOLLIN);
         epoll.add(&*self.wake, EpollEvent::new(level, WAKE))?;
         epoll.add(&self.signals, EpollEvent::new(level, SIGNALS))?;
         for (number, listener) in (0..).zip(&self.host.listeners) {

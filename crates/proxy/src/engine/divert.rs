@@ -49,8 +49,8 @@ impl Engine {
     }
 
     /// The places of this proxy.
-    pub(super) const fn places(&self) -> Places {
-        Places { open: self.open, flows: self.host.limits.flows }
+    pub(super) fn places(&self) -> Places {
+        Places { open: self.open(), flows: self.host.limits.flows }
     }
 
     /// Compares first segments with accepted connections, and diverts as many as the proxy can

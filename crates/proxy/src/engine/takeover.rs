@@ -1,6 +1,6 @@
 //! A proxy takes another's place, with all its connections; no data is lost in between.
 
-use super::{Engine, Place, Totals, token};
+use super::{Engine, Totals};
 use crate::ask::Outside;
 use crate::config::ProxyConfig;
 use crate::directory::Session;
@@ -11,6 +11,7 @@ use crate::log::Log;
 use crate::radio_leg::{LegState, RadioLeg};
 use crate::steering::Identity;
 use crate::table::TableState;
+use crate::workers::{Command, Spawner};
 use justfull_base::Instant;
 use justfull_net::SystemError;
 use justfull_net::clock::{Clock, SlotClock};
@@ -48,6 +49,9 @@ struct Hello {
     identities: usize,
     #[serde(default)]
     sessions: usize,
+    /// Then a stream from each worker; 0 if the connections are its own.
+    #[serde(default)]
+    workers: u32,
 }
 
 /// Everything that an old proxy has sent.
@@ -59,6 +63,8 @@ pub(crate) struct Offer {
     flows: Vec<(FlowState, Vec<OwnedFd>)>,
     identities: Vec<Identity>,
     sessions: Vec<Session>,
+    /// From each worker.
+    streams: Vec<OwnedFd>,
 }
 
 /// Receives lists of UEs or sessions.
@@ -108,6 +114,10 @@ impl Offer {
             let way = hello.leg.way();
             return refused(format!("its control.radio_leg is {way}: that needs a restart"));
         }
+        let (old, new) = (hello.workers.max(1), config.limits.workers);
+        if old != new {
+            return refused(format!("its limits.workers is {old}: {new} needs a restart"));
+        }
         let mut fds = fds.into_iter();
         let mut next = || fds.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
         let questions = UnixListener::from(next()?);
@@ -116,7 +126,12 @@ impl Offer {
         let flows = (0..hello.flows).map(|_| line.receive()).collect::<io::Result<_>>()?;
         let identities = chunks(&mut line, hello.identities)?;
         let sessions = chunks(&mut line, hello.sessions)?;
-        let offer = Self { line, hello, fds, flows, identities, sessions };
+        let mut streams = Vec::new();
+        for _ in 0..hello.workers {
+            let ((), stream) = line.receive()?;
+            streams.extend(stream);
+        }
+        let offer = Self { line, hello, fds, flows, identities, sessions, streams };
         Ok((offer, Outside { questions, metrics }))
     }
 }
@@ -124,12 +139,12 @@ impl Offer {
 impl Engine {
     /// Gives everything to the process at the other end. True if that process now owns it: nothing
     /// of it may be touched any more.
-    pub(super) fn hand_over(&mut self, stream: UnixStream) -> bool {
+    pub(super) fn hand_over(&mut self, now: Instant, stream: UnixStream) -> bool {
         self.log.flush();
         let successor = getsockopt(&stream, PeerCredentials).map(|peer| peer.pid());
         let Ok(mut line) = Line::new(stream) else { return false };
         self.manager.reloading();
-        let sent = self.send_all(&mut line);
+        let sent = self.send_all(now, &mut line);
         if sent.is_ok() && line.give() {
             if let Ok(process) = successor {
                 self.manager.succeeded_by(process);
@@ -137,23 +152,33 @@ impl Engine {
             return true;
         }
         line.refuse();
+        self.tell_workers(&Command::Resume);
         self.manager.ready("running");
         let why = sent.err().map_or_else(|| "the new proxy ended".into(), |e| e.to_string());
         self.log.note("takeover failed", &why);
         false
     }
 
-    fn send_all(&self, line: &mut Line) -> io::Result<()> {
+    fn send_all(&mut self, now: Instant, line: &mut Line) -> io::Result<()> {
         if self.drain_until.is_some() {
             return Err(io::Error::other("it is draining"));
+        }
+        let (streams, of_workers) = (0..self.worker_count())
+            .map(|_| UnixStream::pair())
+            .collect::<io::Result<(Vec<_>, Vec<_>)>>()?;
+        self.freeze_workers(now, of_workers.into_iter().map(OwnedFd::from))?;
+        let load = self.load();
+        let mut totals = self.totals.clone();
+        for (total, ended) in totals.bytes.iter_mut().zip(load.ended_bytes) {
+            *total += ended;
         }
         let outside = self.outside.as_ref().ok_or_else(|| io::Error::other("not yet"))?;
         let mut fds: Vec<BorrowedFd<'_>> = vec![outside.questions.as_fd()];
         fds.extend(outside.metrics.as_ref().map(AsFd::as_fd));
         fds.push(self.host.table.as_fd());
         fds.extend(self.host.listeners.iter().map(AsFd::as_fd));
-        let (identities, sessions) = (self.shared.steering.identities(), self.directory.sessions());
-        let (leg, of_leg) = self.shared.leg.state();
+        let (identities, sessions) = (self.steering.identities(), self.directory.sessions());
+        let (leg, of_leg) = self.connections.shared.leg.state();
         fds.extend(of_leg);
         let hello = Hello {
             version: VERSION,
@@ -165,15 +190,18 @@ impl Engine {
             table: self.host.table.state(),
             leg,
             reclaimed: self.host.delivery.reclaimed(),
-            totals: self.totals.clone(),
-            flows: self.open,
+            totals,
+            flows: self.connections.open,
             identities: identities.len().div_ceil(CHUNK),
             sessions: sessions.len().div_ceil(CHUNK),
+            workers: streams.len() as u32,
         };
         line.send(&hello, &fds)?;
-        self.flows().try_for_each(|flow| line.send(&flow.state(), &flow.descriptors()))?;
+        let mut flows = self.connections.flows();
+        flows.try_for_each(|flow| line.send(&flow.state(), &flow.descriptors()))?;
         identities.chunks(CHUNK).try_for_each(|some| line.send(&some, &[]))?;
-        sessions.chunks(CHUNK).try_for_each(|some| line.send(&some, &[]))
+        sessions.chunks(CHUNK).try_for_each(|some| line.send(&some, &[]))?;
+        streams.iter().try_for_each(|stream| line.send(&(), &[stream.as_fd()]))
     }
 
     /// Leaves everything to another process.
@@ -194,9 +222,10 @@ impl Engine {
         file: std::path::PathBuf,
         asks: super::Asks,
         offer: Offer,
+        spawner: Option<Spawner>,
     ) -> Result<Self, SystemError> {
         let failed = |e: io::Error| SystemError::new("take over", e);
-        let Offer { mut line, hello, fds, flows, identities, sessions } = offer;
+        let Offer { mut line, hello, fds, flows, identities, sessions, streams } = offer;
         let mut fds = fds.into_iter();
         let host = Host::adopt(&config, &hello.table, hello.listeners, hello.reclaimed, &mut fds)?;
         let missing = || failed(io::Error::other("a descriptor is missing"));
@@ -205,12 +234,17 @@ impl Engine {
         let mut engine = Self::build(config, file, asks, host, clock, leg, Some(sessions))?;
         let now = engine.clock.now();
         // UEs come before connections, since a connection belongs to a UE.
-        identities.iter().for_each(|ue| engine.shared.steering.adopt(now, ue));
+        identities.iter().for_each(|ue| engine.steering.adopt(now, ue));
         engine.totals = hello.totals;
         for (state, fds) in flows {
-            let flow = Flow::restore(&state, fds, &mut engine.shared.pool).ok_or_else(missing)?;
-            engine.put(flow).map_err(|e| failed(e.into()))?;
+            let pool = &mut engine.connections.shared.pool;
+            let flow = Flow::restore(&state, fds, pool).ok_or_else(missing)?;
+            let ue = engine.connections.put(flow).map_err(|e| failed(e.into()))?;
+            // The diversion changes later, when everything is ours.
+            let _due = engine.guard.opened(ue, engine.places());
         }
+        engine.employ(spawner, streams).map_err(failed)?;
+        engine.wait_for_adoptions().map_err(failed)?;
         line.take().map_err(failed)?;
         engine.host.delivery.own();
         let now = engine.clock.now();
@@ -218,42 +252,18 @@ impl Engine {
         Ok(engine)
     }
 
-    /// A connection of an old proxy keeps its place, since its window has the same place.
-    fn put(&mut self, flow: Flow) -> nix::Result<()> {
-        let index = flow.slot;
-        while self.places.len() <= index as usize {
-            self.places.push(Place { generation: 0, flow: None });
-        }
-        let key = token(self.places[index as usize].generation, index);
-        self.watch_flow(&flow, key)?;
-        let ue = flow.client_at.ip();
-        self.places[index as usize].flow = Some(Box::new(flow));
-        self.open += 1;
-        // The diversion changes later, when everything is ours.
-        let _due = self.guard.opened(ue, self.places());
-        Ok(())
-    }
-
     /// From here on everything is ours, and connections may be touched.
     fn begin_again(&mut self, now: Instant) {
-        for index in (0..self.places.len() as u32).rev() {
-            let place = &mut self.places[index as usize];
-            match &mut place.flow {
-                Some(flow) => {
-                    let key = token(place.generation, index);
-                    flow.join(now, key, &mut self.shared.steering);
-                }
-                None => self.free.push(index),
-            }
-        }
+        self.connections.begin_again(now, &mut self.steering);
+        self.tell_workers(&Command::Begin);
         self.next_tick = now;
         self.next_forget = now + super::FORGET_EVERY;
-        self.apply();
+        self.apply(now);
         self.next_routes = now;
         // If this fails, it selects connections as the old proxy did.
         if let Err(error) = self.look_at_diversion(now) {
             self.log.note("takeover", &crate::table::explain(&error));
         }
-        Log::note(&self.log, "takeover", &format!("{} connections", self.open));
+        Log::note(&self.log, "takeover", &format!("{} connections", self.open()));
     }
 }

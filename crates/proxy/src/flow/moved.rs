@@ -1,8 +1,8 @@
 //! Moves a connection from one proxy to the next.
 
 use super::Flow;
+use crate::allocator::Allocator;
 use crate::relay::{Direction, DirectionState, End, Pool};
-use crate::steering::Steering;
 use crate::system;
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{Opening, Windows};
@@ -73,7 +73,7 @@ impl Flow {
             connected: state.connected,
             opened: Instant::from_nanos(state.opened_ns),
             active,
-            id: None,
+            member: None,
             windows: Windows::UNLIMITED,
             mss: state.mss,
             listed: false,
@@ -92,13 +92,13 @@ impl Flow {
     }
 
     /// Opens the flow at the control if the connection takes part.
-    pub(crate) fn join(&mut self, now: Instant, key: u64, steering: &mut Steering) {
+    pub(crate) fn join(&mut self, now: Instant, key: u64, control: &mut impl Allocator) {
         if self.mss[0] == 0 {
             return;
         }
         let opening =
             Opening { mss: self.mss[0], wired_rtt: Some(self.wired), radio_rtt: Some(self.radio) };
-        self.id = steering.open(now, self.client_at.ip(), key, &opening);
+        self.member = control.open(now, self.client_at.ip(), key, &opening);
         self.sampled = now;
     }
 }
