@@ -71,6 +71,12 @@ fn status(value: &Value) -> String {
         let (first, taken) = (of("first_segments"), of("accepted_of"));
         line("", format!("{family}: {first} first segments diverted, {taken} connections"));
     }
+    if value["waiting_for_servers"].is_u64() {
+        line("waiting", format!("{} for their servers", value["waiting_for_servers"]));
+    }
+    if value["wait_refused"].is_string() {
+        line("waiting", format!("no client does: {}", plain(&value["wait_refused"])));
+    }
     for one in value["workers"].as_array().into_iter().flatten() {
         let state = if one["runs"] == true { "runs" } else { "is started again" };
         let [flows, restarts] = ["flows", "restarts"].map(|key| plain(&one[key]));

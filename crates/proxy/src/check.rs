@@ -98,12 +98,14 @@ fn owned_table() -> Result<String, String> {
             ports: "1-2".parse().into_iter().collect(),
             ues: "10.0.0.0/8".parse().into_iter().collect(),
             except: "fd00::/8".parse().into_iter().collect(),
+            ..nothing.clone()
         };
         let diversion = Diversion {
             families: [true; 2],
             pass: select.ues.clone(),
             pass_ports: vec![1],
             tracked: true,
+            logged: [Some(0); 2],
         };
         table.select(&select, &diversion)
     });

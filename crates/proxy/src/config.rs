@@ -7,7 +7,7 @@ pub use site::{CellsConfig, DirectoryConfig};
 use crate::n3::N3StageConfig;
 use crate::radio::RadioConfig;
 use crate::radio_leg::RadioLegConfig;
-use justfull_base::{Bytes, ConfigError, Duration, table};
+use justfull_base::{Bytes, ConfigError, Duration, choice, table};
 use justfull_net::router::is_interface_name;
 use justfull_net::{PolicyRoute, Ports, Prefix};
 use justfull_rapid::ControlConfig;
@@ -17,6 +17,21 @@ use std::path::Path;
 
 /// An hour.
 const HOUR: Duration = Duration::from_secs(3_600);
+
+choice! {
+    serde;
+    /// The families whose clients get an answer only when their server has answered.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum WaitConfig {
+        /// The proxy answers at once.
+        None = "none",
+        /// IPv6.
+        #[default]
+        Ipv6 = "ipv6",
+        /// Both.
+        All = "all",
+    }
+}
 
 table! {
     /// The connections that are proxied. All others pass untouched.
@@ -33,6 +48,9 @@ table! {
         ports: Vec<Ports> = Vec::new();
         /// UEs and servers whose connections are not proxied.
         except: Vec<Prefix> = Vec::new();
+        /// The families whose clients get an answer only when their server has answered. A client
+        /// with both families takes the first that answers (RFC 8305).
+        wait_for_server: WaitConfig = WaitConfig::Ipv6;
     }
 }
 
@@ -45,8 +63,9 @@ table! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct RouteConfig with Default {
-        /// Mark on diverted packets (fwmark); no other program may use it.
-        mark: u32 = 27_238, at_least(1), "a packet without a mark has 0";
+        /// Mark on diverted packets (fwmark); no other program may use it, or its complement.
+        mark: u32 = 27_238, within(1, u32::MAX - 1),
+            "a packet without a mark has 0, and a mark has a complement";
         /// Number of the routing table that delivers them.
         table: u32 = 27_238, at_least(256), "the kernel's own tables are below";
         /// Priority of the rules that lead to the table; another rule has the next number.
@@ -87,8 +106,9 @@ table! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct LimitsConfig with Default {
-        /// Processes that relay the connections. Each has its own limit of descriptors and a core at
-        /// most; the end of one resets its connections alone. With 1 the proxy relays them itself.
+        /// Processes that relay the connections. Each has its own limit of descriptors and at most
+        /// a core; the end of one resets its connections alone. With 1 the proxy itself relays
+        /// them.
         workers: u32 = 1, within(1, 64), "more than a host has cores, and than descriptors need";
         /// Connections at a time; more pass unsplit. The limit of descriptors may allow fewer: each
         /// connection takes two, and a ninth of them is reserved for connections that arrive at
@@ -326,7 +346,7 @@ mod tests {
             ),
             ("[limits]\nworkers = 0", &["limits.workers", "found 0", "1 to 64"]),
             ("[limits]\nworkers = 65", &["limits.workers", "found 65", "1 to 64"]),
-            ("[route]\nmark = 0", &["route.mark", "found 0", "at least 1"]),
+            ("[route]\nmark = 0", &["route.mark", "found 0", "1 to 4294967294"]),
             ("[operation]\nsocket = \"x\"", &["operation.socket", "x", "absolute path"]),
             ("[operation]\nmetrics = \"x\"", &["operation.metrics", "x", "127.0.0.1:9102"]),
             ("[select", &["line 1"]),

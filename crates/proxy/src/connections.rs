@@ -209,15 +209,16 @@ impl Connections {
         }
     }
 
-    /// Takes the connection of a client, and begins one to its server. The address of its UE if it
-    /// has a place now; otherwise its end is to be taken.
+    /// Takes the connection of a client, and begins one to its server unless there is one in
+    /// `server`. None if it has no place; its end is then to be taken.
     pub(crate) fn begin(
         &mut self,
         now: Instant,
         client: Socket,
         client_at: SocketAddr,
+        server: Option<Socket>,
     ) -> Option<Opened> {
-        let mut flow = match Flow::begin(client, client_at, now, &mut self.shared) {
+        let mut flow = match Flow::begin(client, client_at, server, now, &mut self.shared) {
             Ok(flow) => flow,
             Err((outcome, server)) => {
                 self.ended.push_back(Ended { client: client_at, server, outcome, flow: None });

@@ -3,6 +3,7 @@
 
 mod build;
 mod divert;
+mod hold;
 mod takeover;
 mod workers;
 
@@ -15,6 +16,7 @@ use crate::directory::Directory;
 use crate::flood::Flood;
 use crate::flow::Outcome;
 use crate::guard::Guard;
+use crate::held::Held;
 use crate::host::Host;
 use crate::log::Log;
 use crate::notify::Manager;
@@ -43,6 +45,9 @@ use std::sync::mpsc::Receiver;
 const WAKE: u64 = u64::MAX;
 const SIGNALS: u64 = u64::MAX - 1;
 const LISTENER: u64 = u64::MAX - 16;
+/// First segments that wait for their servers.
+const FIRST: u64 = u64::MAX - 2;
+const HELD: u64 = 3 << 62;
 const WORKER: u64 = 1 << 63;
 /// Connections accepted before the others are served again.
 const ACCEPTED_AT_ONCE: usize = 64;
@@ -87,6 +92,10 @@ pub(crate) struct Engine {
     pub(crate) connections: Connections,
     /// None if the connections are its own.
     pub(crate) workers: Option<Workers>,
+    /// First segments that wait for their servers; none if this host cannot do that.
+    pub(crate) held: Option<Held>,
+    /// Why not.
+    pub(crate) wait_refused: Option<String>,
     pub(crate) host: Host,
     /// Why the better bounds of the radio legs are not available.
     pub(crate) leg_refused: Vec<String>,
@@ -169,7 +178,9 @@ impl Engine {
         match event.data() {
             WAKE => self.woken(now),
             SIGNALS => self.signalled(now),
+            FIRST => self.first_segments_arrived(now),
             token @ LISTENER.. => self.accept(now, (token - LISTENER) as usize),
+            token @ HELD.. => self.held_event(now, token),
             token @ WORKER.. => self.worker_event((token - WORKER) as usize),
             token => {
                 self.connections.event(now, token, event.events(), &mut self.steering);
@@ -244,13 +255,15 @@ impl Engine {
     }
 
     fn begin(&mut self, now: Instant, client: Socket, at: SocketAddr) {
+        let server = client.local_addr().ok().and_then(|to| to.as_socket());
+        let server = server.zip(self.held.as_mut()).and_then(|(to, held)| held.take(at, to));
         if self.workers.is_some() {
-            if self.give(client, at) && self.guard.opened(at.ip(), self.places()) {
+            if self.give(client, at, server) && self.guard.opened(at.ip(), self.places()) {
                 self.divert(now);
             }
             return;
         }
-        if let Some(opened) = self.connections.begin(now, client, at) {
+        if let Some(opened) = self.connections.begin(now, client, at, server) {
             if self.guard.opened(opened.ue, self.places()) {
                 self.divert(now);
             }
@@ -269,6 +282,7 @@ impl Engine {
         // Ends may change what is diverted.
         self.apply(now);
         self.replace_workers(now);
+        self.look_at_waits(now);
         if now >= self.next_forget {
             self.next_forget = now + FORGET_EVERY;
             self.steering.forget(now);
@@ -353,14 +367,15 @@ impl Engine {
             let what = fixed.join(", ");
             return self.reloaded(format!("refused: {what} can change only by a restart"));
         }
-        let diversion = self.guard.diversion(now);
+        let logged = self.logged(&new);
+        let diversion = Diversion { logged, ..self.guard.diversion(now) };
         if let Err(error) = self.host.table.select(&new.select, &diversion) {
             return self.reloaded(format!("refused: {}", table::explain(&error)));
         }
         self.diversion = Some(diversion);
         self.look_at_routes();
         self.config = new;
-        self.tell_workers(&Command::Timeouts(self.config.timeouts));
+        self.command_workers(&Command::Timeouts(self.config.timeouts));
         self.reloads += 1;
         self.reloaded("done".into());
     }

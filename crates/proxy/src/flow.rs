@@ -174,35 +174,23 @@ pub(crate) fn prepare(socket: &Socket) -> io::Result<()> {
 }
 
 impl Flow {
-    /// Takes the connection of a client and begins one to its server, from the client's own address
-    /// and port.
+    /// Takes the connection of a client. Begins one to its server, from the client's own address
+    /// and port, unless there is one in `server`.
     pub(crate) fn begin(
         client: Socket,
         client_at: SocketAddr,
+        server: Option<Socket>,
         now: Instant,
         shared: &mut Shared,
     ) -> Result<Self, (Outcome, Option<SocketAddr>)> {
         let left = (Outcome::ClientLeft, None);
         let server_at = client.local_addr().ok().and_then(|at| at.as_socket()).ok_or(left)?;
-        let failed = |e: &io::Error| {
-            let outcome = match e.raw_os_error().map(Errno::from_raw) {
-                Some(Errno::EMFILE | Errno::ENFILE) => Outcome::NoResources,
-                Some(Errno::EADDRNOTAVAIL | Errno::EADDRINUSE) => Outcome::AddressInUse,
-                _ => Outcome::Refused,
-            };
-            (outcome, Some(server_at))
-        };
         // A socket's codepoint is 0 by default.
         let dscp = system::received_dscp(&client, client_at.is_ipv6()).filter(|&dscp| dscp > 0);
-        let server = match connect(client_at, server_at, dscp) {
-            // A TIME_WAIT of the last connection between the same ports blocks the socket.
-            Err(e) if e.raw_os_error() == Some(Errno::EADDRNOTAVAIL as i32) => {
-                shared.time_waits += 1;
-                // If this fails, the next attempt fails in the same way.
-                let _kept = system::end_time_wait(client_at, server_at);
-                connect(client_at, server_at, dscp).map_err(|e| failed(&e))?
-            }
-            other => other.map_err(|e| failed(&e))?,
+        let server = match server {
+            Some(server) => server,
+            None => reach(client_at, server_at, dscp, &mut shared.time_waits)
+                .map_err(|e| (outcome_of(&e), Some(server_at)))?,
         };
         if let Some(dscp) = dscp {
             let _unmarked = system::set_dscp(&client, client_at.is_ipv6(), dscp);
@@ -464,6 +452,35 @@ impl Flow {
             self.paced = Some(rate);
             let _failed = system::pace(&self.client.socket, Some(rate));
         }
+    }
+}
+
+/// The outcome of a connection that could not begin.
+pub(crate) fn outcome_of(error: &io::Error) -> Outcome {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EMFILE | Errno::ENFILE) => Outcome::NoResources,
+        Some(Errno::EADDRNOTAVAIL | Errno::EADDRINUSE) => Outcome::AddressInUse,
+        _ => Outcome::Refused,
+    }
+}
+
+/// Begins a connection from the client's address and port, and counts in `time_waits` if that ended
+/// a TIME_WAIT.
+pub(crate) fn reach(
+    client: SocketAddr,
+    server: SocketAddr,
+    dscp: Option<u8>,
+    time_waits: &mut u64,
+) -> io::Result<Socket> {
+    match connect(client, server, dscp) {
+        // A TIME_WAIT of the last connection between the same ports blocks the socket.
+        Err(e) if e.raw_os_error() == Some(Errno::EADDRNOTAVAIL as i32) => {
+            *time_waits += 1;
+            // If this fails, the next attempt fails in the same way.
+            let _kept = system::end_time_wait(client, server);
+            connect(client, server, dscp)
+        }
+        other => other,
     }
 }
 

@@ -249,6 +249,7 @@ impl Guard {
             pass: self.pass.clone(),
             pass_ports: self.pass_ports.keys().copied().collect(),
             tracked: self.tracked,
+            logged: [None; 2],
         }
     }
 

@@ -17,7 +17,9 @@ mod flood;
 mod flow;
 mod guard;
 mod handover;
+mod held;
 mod host;
+mod inject;
 mod line;
 mod log;
 mod metrics;
@@ -39,7 +41,7 @@ pub use ask::ask;
 pub use check::check;
 pub use config::{
     CellsConfig, DirectoryConfig, LimitsConfig, OperationConfig, ProxyConfig, RouteConfig,
-    SelectConfig, TimeoutsConfig, UesConfig,
+    SelectConfig, TimeoutsConfig, UesConfig, WaitConfig,
 };
 pub use justfull_net::{Ports, Prefix};
 pub use justfull_rapid::ControlConfig;

@@ -2,9 +2,11 @@
 //! from the kernel (linux/netfilter/nf_tables.h, nfnetlink.h).
 
 mod attributes;
+mod copies;
 mod expressions;
 
 pub(crate) use attributes::{Attributes, attribute, attributes, number, text};
+pub(crate) use copies::{Copied, Copies};
 pub(crate) use expressions::{
     ACCEPT, DROP, Expressions, Family, GOTO, JUMP, META_IIF, META_IIFNAME, META_L4PROTO, META_MARK,
     META_OIF, META_OIFNAME, NETDEV, RETURN, SetAction, TCP, families, octets,

@@ -3,6 +3,7 @@
 use crate::engine::Engine;
 use crate::flow::Outcome;
 use crate::guard::UNANSWERED;
+use crate::held::Held;
 use crate::radio::State;
 use crate::steering::STALE;
 use crate::workers::Workers;
@@ -39,6 +40,8 @@ impl Engine {
             "unsplit": self.guard.why(now),
             "greedy_ues": self.guard.greedy(),
             "first_segments": self.guard.diverted,
+            "waiting_for_servers": self.held.as_ref().map(Held::waiting),
+            "wait_refused": self.wait_refused,
             "accepted_of": self.totals.accepted_of,
             "routes_restored": self.totals.routes_restored,
             "pipes": load.pipes,

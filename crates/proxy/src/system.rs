@@ -74,7 +74,7 @@ pub(crate) fn limit_unsent(fd: impl AsFd, bytes: u64) -> io::Result<()> {
     set(fd, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes)
 }
 
-/// `VmRSS` of this process, in bytes; none if the kernel does not tell.
+/// `VmRSS` of this process, in bytes; none if the kernel has no value.
 pub(crate) fn memory() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

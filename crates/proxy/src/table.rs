@@ -12,6 +12,10 @@
 //! a transparent socket of this host are delivered, and so are ICMP errors about packets that it
 //! sent: the other end does not know the sequence numbers in them.
 //!
+//! In families whose clients wait for their servers, a first segment goes to the proxy instead of
+//! the listener. The proxy puts it back where it arrived: with the mark if the server has answered,
+//! and with the mark's complement if it passes unsplit.
+//!
 //! During a flood of first segments (RFC 4987) the kernel answers with cookies and keeps no state.
 //! The rules therefore remember diverted connections for a while. A third segment without a socket
 //! goes to the listener if the rules remember its connection. Other connections pass, such as those
@@ -61,6 +65,8 @@ const REMEMBERED: u64 = 15_000;
 const MOST_DIVERTED: u32 = 65_536;
 /// The counter of first segments.
 const FIRST: &str = "first";
+/// Connections whose first segments have waited for their servers in vain, and pass.
+const PASSED: &str = "passed";
 /// Name of the tables of a trial.
 pub(crate) const TRIAL: &str = "justfull-check";
 /// The interface of connections to this host itself, which are not proxied.
@@ -72,6 +78,9 @@ pub(crate) struct TableState {
     sequence: u32,
     port: u16,
     mark: u32,
+    /// They have the set [`PASSED`], unlike those of earlier versions.
+    #[serde(default)]
+    waits: bool,
 }
 
 /// The first segments to divert, within the selection of a configuration.
@@ -85,12 +94,20 @@ pub(crate) struct Diversion {
     pub(crate) pass_ports: Vec<u16>,
     /// True if the host tracks connections, and so may translate destinations.
     pub(crate) tracked: bool,
+    /// For each family, the group of the program that gets first segments before the listener does;
+    /// none if the listener gets them at once.
+    pub(crate) logged: [Option<u16>; 2],
 }
 
 impl Diversion {
     /// Diverts none.
-    pub(crate) const NONE: Self =
-        Self { families: [false; 2], pass: Vec::new(), pass_ports: Vec::new(), tracked: false };
+    pub(crate) const NONE: Self = Self {
+        families: [false; 2],
+        pass: Vec::new(),
+        pass_ports: Vec::new(),
+        tracked: false,
+        logged: [None; 2],
+    };
 }
 
 /// A connection of a UE.
@@ -107,6 +124,7 @@ pub(crate) struct Table {
     name: String,
     port: u16,
     mark: u32,
+    waits: bool,
     families: Vec<Family>,
     /// The only connection that it concerns; none if it concerns all.
     only: Option<Connection>,
@@ -149,7 +167,7 @@ impl Table {
         let families = nft::families();
         let loopback = if_nametoindex(LOOPBACK)?;
         let name = name(mark);
-        Self { netfilter, name, port, mark, families, only: None, loopback }.made(
+        Self { netfilter, name, port, mark, waits: true, families, only: None, loopback }.made(
             select,
             diversion,
             |_| {},
@@ -174,7 +192,8 @@ impl Table {
         families.retain(|family| (family.address_bytes == 16) == only.ue.is_ipv6());
         let loopback = if_nametoindex(LOOPBACK)?;
         let (name, only) = (TRIAL.into(), Some(only));
-        Self { netfilter, name, port, mark, families, only, loopback }.made(select, diversion, more)
+        Self { netfilter, name, port, mark, waits: true, families, only, loopback }
+            .made(select, diversion, more)
     }
 
     fn made(
@@ -188,6 +207,7 @@ impl Table {
             batch.family(family);
             batch.table();
             batch.set(DIVERTED, family, MOST_DIVERTED, REMEMBERED);
+            batch.set(PASSED, family, MOST_DIVERTED, REMEMBERED);
             batch.counter(FIRST);
             for (chain, hook) in CHAINS {
                 batch.chain(chain, hook.filter(|_| self.only.is_none()));
@@ -220,9 +240,14 @@ impl Table {
         for family in &self.families {
             batch.family(family);
             CHAINS.iter().for_each(|(chain, _)| batch.flush(chain));
+            if !self.waits {
+                batch.set(PASSED, family, MOST_DIVERTED, REMEMBERED);
+            }
         }
         self.rules(&mut batch, select, diversion);
-        self.netfilter.send(batch)
+        self.netfilter.send(batch)?;
+        self.waits = true;
+        Ok(())
     }
 
     /// First segments of each family that were diverted since the tables were made.
@@ -239,17 +264,22 @@ impl Table {
 
     /// The state that another process needs beside the socket.
     pub(crate) const fn state(&self) -> TableState {
-        TableState { sequence: self.netfilter.sequence(), port: self.port, mark: self.mark }
+        TableState {
+            sequence: self.netfilter.sequence(),
+            port: self.port,
+            mark: self.mark,
+            waits: self.waits,
+        }
     }
 
     /// The tables of another process. They are removed with the last process that has their socket.
     pub(crate) fn adopt(socket: OwnedFd, state: &TableState) -> Self {
-        let &TableState { sequence, port, mark } = state;
+        let &TableState { sequence, port, mark, waits } = state;
         let netfilter = Netfilter::adopt(socket, sequence);
         let families = nft::families();
         let loopback = if_nametoindex(LOOPBACK).unwrap_or(1);
         let name = name(mark);
-        Self { netfilter, name, port, mark, families, only: None, loopback }
+        Self { netfilter, name, port, mark, waits, families, only: None, loopback }
     }
 
     /// Their name.
@@ -258,10 +288,11 @@ impl Table {
     }
 
     fn rules(&self, batch: &mut Batch, select: &SelectConfig, diversion: &Diversion) {
-        for (family, diverts) in self.families.iter().zip(diversion.families) {
+        let ways = diversion.families.into_iter().zip(diversion.logged);
+        for (family, (diverts, logged)) in self.families.iter().zip(ways) {
             batch.family(family);
             self.arrivals(batch, family, select);
-            self.untracked(batch, select);
+            self.untracked(batch, family, select);
             for interface in &select.interfaces {
                 let first = |r: nft::Expressions| r.interface(META_IIFNAME, interface).first();
                 if diverts {
@@ -273,11 +304,11 @@ impl Table {
             }
             selection(batch, family, select, diversion);
             batch.rule("divert", |r| {
-                r.change_set(family, DIVERTED, SetAction::Add)
-                    .counted(FIRST)
-                    .mark(self.mark)
-                    .copy_to_loopback(family, self.loopback)
-                    .verdict(DROP, "")
+                let counted = r.change_set(family, DIVERTED, SetAction::Add).counted(FIRST);
+                if let Some(group) = logged {
+                    return counted.logged(group).verdict(DROP, "");
+                }
+                counted.mark(self.mark).copy_to_loopback(family, self.loopback).verdict(DROP, "")
             });
         }
     }
@@ -285,8 +316,26 @@ impl Table {
     /// Delivers the UEs' legs here without connection tracking. Tracking would take both legs for
     /// one connection, since they have the same addresses and ports. It sees only the servers'
     /// legs, and translates them.
-    fn untracked(&self, batch: &mut Batch, select: &SelectConfig) {
+    fn untracked(&self, batch: &mut Batch, family: &Family, select: &SelectConfig) {
         for interface in &select.interfaces {
+            // The proxy has put back a first segment whose server has answered: its leg to the
+            // server is tracked already.
+            batch.rule("raw", |r| {
+                r.interface(META_IIFNAME, interface)
+                    .first()
+                    .marked(self.mark)
+                    .untracked()
+                    .verdict(ACCEPT, "")
+            });
+            // And one whose server does not answer.
+            batch.rule("raw", |r| {
+                r.interface(META_IIFNAME, interface)
+                    .first()
+                    .marked(!self.mark)
+                    .change_set(family, PASSED, SetAction::Add)
+                    .mark(0)
+                    .verdict(ACCEPT, "")
+            });
             batch.rule("raw", |r| {
                 r.interface(META_IIFNAME, interface)
                     .not_first()
@@ -315,6 +364,16 @@ impl Table {
                 .tproxy(family, self.port)
                 .verdict(ACCEPT, "")
         });
+        // The proxy has put back a first segment whose server has answered.
+        for interface in &select.interfaces {
+            batch.rule("arrive", |r| {
+                r.interface(META_IIFNAME, interface)
+                    .marked(mark)
+                    .first()
+                    .tproxy(family, self.port)
+                    .verdict(ACCEPT, "")
+            });
+        }
         batch.rule("arrive", |r| r.marked(mark).verdict(ACCEPT, ""));
         // A client reuses a port whose last connection is in TIME_WAIT here, or repeats its first
         // segment. The kernel forwards no packet that belongs to a socket.
@@ -349,6 +408,7 @@ impl Table {
 
 /// The rules that select first segments.
 fn selection(batch: &mut Batch, family: &Family, select: &SelectConfig, diversion: &Diversion) {
+    batch.rule("select", |r| r.in_set(family, PASSED).verdict(RETURN, ""));
     if diversion.tracked {
         // The client knows another address of the server.
         batch.rule("select", |r| r.destination_translated().verdict(RETURN, ""));

@@ -116,7 +116,7 @@ impl Worker {
     }
 
     /// Sends a command; nothing happens while it does not run.
-    pub(crate) fn tell(&mut self, what: &Command) {
+    pub(crate) fn command(&mut self, what: &Command) {
         if let Some(line) = &mut self.line {
             line.say(what, []);
         }
@@ -159,7 +159,7 @@ impl Workers {
         Self { spawner, all, most, requests: VecDeque::new(), requested: 0 }
     }
 
-    /// Starts a process for the worker of this number, and tells it its part with `fds`.
+    /// Starts a process for the worker of this number, and sends it its part with `fds`.
     ///
     /// # Errors
     /// No process can be started.
@@ -217,7 +217,7 @@ impl Workers {
         let number = self.requested;
         let runs = |at: &usize| self.all[*at].line.is_some();
         let waits_for: Vec<usize> = (0..self.all.len()).filter(runs).collect();
-        waits_for.iter().for_each(|at| self.all[*at].tell(&Command::List(number)));
+        waits_for.iter().for_each(|at| self.all[*at].command(&Command::List(number)));
         if self.requests.len() >= REQUESTS {
             self.requests.pop_front();
         }

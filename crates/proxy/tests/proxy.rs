@@ -26,6 +26,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use socket2::{Domain, Socket, Type};
 
+#[path = "proxy/crowd.rs"]
+mod crowd;
 #[path = "proxy/faults.rs"]
 mod faults;
 #[path = "proxy/hosts.rs"]
@@ -42,6 +44,8 @@ mod shared;
 mod site;
 #[path = "proxy/takeover.rs"]
 mod takeover;
+#[path = "proxy/waits.rs"]
+mod waits;
 #[path = "proxy/workers.rs"]
 mod workers;
 
@@ -583,7 +587,7 @@ fn a_refused_a_silent_and_a_reset_server_reset_the_client() {
     if !can_build() {
         return;
     }
-    let world = World::new("[timeouts]\nconnect = \"1s\"\n");
+    let world = World::new("wait_for_server = \"none\"\n[timeouts]\nconnect = \"1s\"\n");
     let [v4, v6] = Chain::server();
     for (number, at) in (1..).zip([v4, v6]) {
         assert_reset(&world, (at, CLOSED).into());

@@ -140,7 +140,7 @@ impl Trial<'_> {
                 && sent.is_none_or(|at| now() >= at + AGAIN)
             {
                 sent = Some(now());
-                self.injector.put(if_nametoindex(name)?, name, &segment)?;
+                self.injector.put(if_nametoindex(name)?, &segment)?;
             }
             self.traces.read();
             let found = what(&mut self.traces, self.seen);

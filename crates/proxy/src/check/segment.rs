@@ -1,6 +1,7 @@
 //! Segments of a connection's far ends, which `check` plays itself: written as frames, and read
 //! from the kernel's traces.
 
+use crate::inject::checksum;
 use crate::nft::{self, TCP};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -105,18 +106,6 @@ impl Segment {
         let flags = if answer { SYN | ACK } else { SYN };
         self.flags & (SYN | RST | ACK) == flags
     }
-}
-
-/// The Internet checksum (RFC 1071).
-fn checksum(bytes: &[u8]) -> [u8; 2] {
-    let words = bytes
-        .chunks(2)
-        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or_default()));
-    let mut sum: u32 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    (!(sum as u16)).to_be_bytes()
 }
 
 #[cfg(test)]

@@ -83,9 +83,11 @@ impl Engine {
             leg,
             turn: Duration::ZERO,
         };
-        let engine = Self {
+        let mut engine = Self {
             connections: Connections::new(shared, epoll, Part::ALL),
             workers: None,
+            held: None,
+            wait_refused: None,
             host,
             leg_refused: Vec::new(),
             config,
@@ -116,6 +118,7 @@ impl Engine {
             handed_over: false,
         };
         engine.watch().map_err(failed("watch the listeners"))?;
+        engine.prepare_wait();
         Ok(engine)
     }
 

@@ -4,7 +4,7 @@
 use super::Engine;
 use crate::flow::Outcome;
 use crate::guard::Places;
-use crate::table;
+use crate::table::{self, Diversion};
 use justfull_base::Instant;
 
 impl Engine {
@@ -57,7 +57,7 @@ impl Engine {
     /// serve.
     pub(super) fn look_at_diversion(&mut self, now: Instant) -> std::io::Result<()> {
         self.look_at_tracking();
-        let diverted = self.host.table.first_segments()?;
+        let diverted = self.delivered(now)?;
         let accepted = self.totals.accepted_of;
         for what in self.guard.look(now, diverted, accepted, self.places()) {
             self.log.note("unsplit", &what);
@@ -77,7 +77,8 @@ impl Engine {
     }
 
     fn try_to_divert(&mut self, now: Instant) -> std::io::Result<()> {
-        let diversion = self.guard.diversion(now);
+        let logged = self.logged(&self.config);
+        let diversion = Diversion { logged, ..self.guard.diversion(now) };
         if self.diversion.as_ref() != Some(&diversion) {
             self.host.table.select(&self.config.select, &diversion)?;
             self.diversion = Some(diversion);

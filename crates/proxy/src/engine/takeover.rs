@@ -152,7 +152,7 @@ impl Engine {
             return true;
         }
         line.refuse();
-        self.tell_workers(&Command::Resume);
+        self.command_workers(&Command::Resume);
         self.manager.ready("running");
         let why = sent.err().map_or_else(|| "the new proxy ended".into(), |e| e.to_string());
         self.log.note("takeover failed", &why);
@@ -255,7 +255,7 @@ impl Engine {
     /// From here on everything is ours, and connections may be touched.
     fn begin_again(&mut self, now: Instant) {
         self.connections.begin_again(now, &mut self.steering);
-        self.tell_workers(&Command::Begin);
+        self.command_workers(&Command::Begin);
         self.next_tick = now;
         self.next_forget = now + super::FORGET_EVERY;
         self.apply(now);

@@ -94,22 +94,28 @@ impl Engine {
     }
 
     /// Sends a command to all workers.
-    pub(super) fn tell_workers(&mut self, what: &Command) {
+    pub(super) fn command_workers(&mut self, what: &Command) {
         for worker in self.workers.iter_mut().flat_map(|workers| &mut workers.all) {
-            worker.tell(what);
+            worker.command(what);
         }
     }
 
     /// Gives a connection to a worker. Without one it is reset, and false is returned.
-    pub(super) fn give(&mut self, client: Socket, client_at: SocketAddr) -> bool {
+    pub(super) fn give(
+        &mut self,
+        client: Socket,
+        client_at: SocketAddr,
+        server: Option<Socket>,
+    ) -> bool {
         let Some(workers) = &mut self.workers else { return false };
         let Some(at) = workers.next() else {
             self.totals.over_limit += 1;
             return false;
         };
-        let worker = &mut workers.all[at];
+        let (worker, connected) = (&mut workers.all[at], server.is_some());
         if let Some(line) = &mut worker.line {
-            line.say(&Command::Take(client_at), [OwnedFd::from(client)]);
+            let fds = [Some(client), server].into_iter().flatten().map(OwnedFd::from);
+            line.say(&Command::Take(client_at, connected), fds);
         }
         worker.open += 1;
         worker.opened(client_at.ip());
@@ -252,9 +258,9 @@ impl Engine {
         }
     }
 
-    /// Ends all workers, and waits for what they say last.
+    /// Ends all workers, and reads their last messages.
     pub(super) fn end_workers(&mut self, now: Instant) {
-        self.tell_workers(&Command::End);
+        self.command_workers(&Command::End);
         for at in 0..self.worker_count() {
             let flushed = self.worker(at).and_then(|worker| worker.line.as_mut());
             let flushed = flushed.map_or(Ok(()), |line| line.flush_all(PATIENCE));

@@ -8,7 +8,7 @@ use justfull_rapid::Windows;
 use serde_json::{Value, json};
 
 impl Flow {
-    /// All that its process knows; the control knows more.
+    /// The values of its own process. The control adds others.
     pub(crate) fn shown(&self, now: Instant) -> Value {
         let info = |end: &End| system::tcp_info(&end.socket).unwrap_or_default();
         let (client, server) = (info(&self.client), info(&self.server));

@@ -310,6 +310,15 @@ impl Expressions {
         })
     }
 
+    /// Sends a copy to the program that listens to `group` (nfnetlink_log).
+    pub(crate) fn logged(self, group: u16) -> Self {
+        self.expression("log", |a| {
+            a.raw(1, &group.to_be_bytes());
+            // A copy does not wait for others.
+            a.raw(4, &1_u16.to_be_bytes());
+        })
+    }
+
     /// Sends a copy over the loopback interface `index`.
     pub(crate) fn copy_to_loopback(self, family: &Family, index: u32) -> Self {
         let set = self.immediate(REG_1, family.loopback).immediate(REG_2, &index.to_ne_bytes());

@@ -13,10 +13,11 @@ pub(crate) enum Command {
     /// The first, with the descriptors of the radio legs' bound; then, if there is a predecessor,
     /// the stream from it.
     SetUp(SetUp),
-    /// The client at this address has connected; with its socket.
-    Take(SocketAddr),
+    /// The client at this address has connected; with its socket, and the leg to its server if
+    /// there is one.
+    Take(SocketAddr, bool),
     Timeouts(TimeoutsConfig),
-    /// Tell the open connections, as the answer to the request of this number.
+    /// Send the open connections, as the answer to the request of this number.
     List(u64),
     /// Give all connections to the process at the other end of the stream that comes with this, and
     /// touch none until `Resume`.
@@ -70,7 +71,7 @@ pub(crate) struct State {
     pub(crate) load: Load,
     /// The longest turn of its loop within the last 10 to 20 s.
     pub(crate) slowest_turn_s: f64,
-    /// Memory in use; none if the kernel does not tell.
+    /// Memory in use; none if the kernel has no value.
     pub(crate) memory: Option<f64>,
     /// Open descriptors.
     pub(crate) descriptors: usize,

@@ -1,5 +1,5 @@
-//! A worker: the loop of a process that relays its part of the connections. Samples go to the proxy,
-//! and windows come from it.
+//! A worker: the loop of a process that relays its part of the connections. Samples go to the
+//! proxy, and windows come from it.
 
 use super::words::{Command, Listed, Said, SetUp, State};
 use crate::config::{ProxyConfig, TimeoutsConfig};
@@ -42,7 +42,7 @@ struct Worker {
     ends: bool,
 }
 
-/// Relays connections until the proxy says so, or ends itself: its end resets them.
+/// Relays connections until the proxy ends or commands the end, which resets them.
 pub(crate) fn work(config: &ProxyConfig, mut line: Line) -> io::Result<()> {
     let packet = line.next(None)?;
     let first = packet.messages().next();
@@ -87,7 +87,7 @@ impl Worker {
         })
     }
 
-    /// Receives the connections of a predecessor, and begins with them when the proxy says so.
+    /// Receives the connections of a predecessor, and begins with them at the proxy's command.
     fn adopt(&mut self, stream: OwnedFd) -> io::Result<()> {
         let mut from = handover::Line::new(UnixStream::from(stream))?;
         let (count, _none): (usize, _) = from.receive()?;
@@ -171,7 +171,11 @@ impl Worker {
             match message {
                 Message::Windows { key, windows } => self.connections.apply(key, windows),
                 Message::Text(text) => match read(text)? {
-                    Command::Take(at) => self.take(now, fds.pop_front(), at),
+                    Command::Take(at, connected) => {
+                        let client = fds.pop_front();
+                        let server = if connected { fds.pop_front() } else { None };
+                        self.take(now, client, server, at);
+                    }
                     Command::Timeouts(timeouts) => self.timeouts = timeouts,
                     Command::List(request) => self.list(now, request),
                     Command::HandOver => self.hand_over(now, fds.pop_front())?,
@@ -188,9 +192,15 @@ impl Worker {
         Ok(())
     }
 
-    fn take(&mut self, now: Instant, client: Option<OwnedFd>, at: SocketAddr) {
-        let Some(client) = client else { return };
-        if let Some(opened) = self.connections.begin(now, Socket::from(client), at)
+    fn take(
+        &mut self,
+        now: Instant,
+        client: Option<OwnedFd>,
+        server: Option<OwnedFd>,
+        at: SocketAddr,
+    ) {
+        let (Some(client), server) = (client, server.map(Socket::from)) else { return };
+        if let Some(opened) = self.connections.begin(now, Socket::from(client), at, server)
             && !opened.watched
         {
             self.connections.end(now, opened.index, Outcome::NoResources, &mut self.line);
@@ -224,15 +234,15 @@ impl Worker {
         }
     }
 
-    /// Sends all connections to a successor. Nothing of them is touched until the proxy says so; if
-    /// the proxy ends instead, they are the successor's.
+    /// Sends all connections to a successor. Nothing of them is touched until the proxy resumes
+    /// this worker; if the proxy ends instead, they are the successor's.
     fn hand_over(&mut self, now: Instant, to: Option<OwnedFd>) -> io::Result<()> {
         self.frozen = true;
         self.report_ends();
         self.report(now);
         self.line.say(&Said::Frozen, []);
         self.line.flush_all(PATIENCE)?;
-        // Without the connections the successor gives up, and the proxy says so.
+        // Without the connections the successor gives up, and the proxy resumes this worker.
         let _gone = to.map(|to| self.send_all(to));
         Ok(())
     }

@@ -45,10 +45,10 @@ fn workers(world: &World) -> Vec<Value> {
     world.status()["workers"].as_array().expect("a list").clone()
 }
 
-/// The processes of the workers. A worker tells its own soon after its start.
+/// The processes of the workers. `status` has each soon after its start.
 fn processes(world: &World) -> Vec<u64> {
     let mut found = Vec::new();
-    until("each worker tells its process", || {
+    until("each process is known", || {
         let of = |worker: &Value| worker["process"].as_u64().filter(|process| *process > 0);
         found = workers(world).iter().filter_map(of).collect();
         found.len() as u64 == WORKERS
@@ -233,8 +233,8 @@ fn takeovers_with_workers_lose_no_byte_and_end_each_old_process() {
     until("all have ended", || world.status()["flows"] == 0);
     let status = world.status();
     assert_eq!(status["ended"]["completed"], 9, "{status}");
-    let bytes = metrics(&world)["justfull_proxy_bytes_total{way=\"down\"}"];
-    assert_eq!(bytes, 48_300_000.0, "each byte is counted once across processes");
+    let bytes = metrics(&world)["justfull_proxy_bytes_total{way=\"down\"}"] as u64;
+    assert_eq!(bytes, 48_300_000, "each byte is counted once across processes");
 }
 
 /// A new proxy that cannot take over leaves the old one and its workers with every connection.

@@ -1,0 +1,82 @@
+//! First segments that wait for their servers.
+
+use super::{Engine, FIRST, HELD};
+use crate::config::{ProxyConfig, WaitConfig};
+use crate::connections::Ended;
+use crate::flow::Outcome;
+use crate::held::{Held, Passed};
+use justfull_base::Instant;
+use nix::sys::epoll::{EpollEvent, EpollFlags};
+
+impl Engine {
+    /// Prepares the wait. If this host cannot do it, clients get answers before their servers', and
+    /// `status` has the reason.
+    pub(super) fn prepare_wait(&mut self) {
+        let made = Held::start(self.config.route.mark).and_then(|held| {
+            let event = EpollEvent::new(EpollFlags::EPOLLIN, FIRST);
+            let watched = self.connections.epoll.add(held.descriptor(), event);
+            watched.map_err(|e| justfull_net::SystemError::new("watch first segments", e))?;
+            Ok(held)
+        });
+        match made {
+            Ok(held) => self.held = Some(held),
+            Err(error) => self.wait_refused = Some(error.to_string()),
+        }
+    }
+
+    /// The group to which the rules send first segments that wait, for each family.
+    pub(super) fn logged(&self, config: &ProxyConfig) -> [Option<u16>; 2] {
+        let group = self.held.as_ref().map(Held::group);
+        match config.select.wait_for_server {
+            WaitConfig::None => [None; 2],
+            WaitConfig::Ipv6 => [None, group],
+            WaitConfig::All => [group; 2],
+        }
+    }
+
+    /// First segments have come.
+    pub(super) fn first_segments_arrived(&mut self, now: Instant) {
+        if let Some(held) = &mut self.held {
+            let time_waits = &mut self.connections.shared.time_waits;
+            held.arrived(now, &self.connections.epoll, HELD, time_waits);
+            self.account_for_waits(now);
+        }
+    }
+
+    /// A leg to a server has an event.
+    pub(super) fn held_event(&mut self, now: Instant, token: u64) {
+        if let Some(held) = &mut self.held {
+            held.event(token, &self.connections.epoll);
+            self.account_for_waits(now);
+        }
+    }
+
+    /// Gives up legs that have waited too long.
+    pub(super) fn look_at_waits(&mut self, now: Instant) {
+        if let Some(held) = &mut self.held {
+            held.tick(now);
+            self.account_for_waits(now);
+        }
+    }
+
+    fn account_for_waits(&mut self, now: Instant) {
+        let Some(held) = &mut self.held else { return };
+        for Passed { client, server, outcome } in std::mem::take(&mut held.passed) {
+            match outcome {
+                Outcome::Refused => self.guard.answered(),
+                Outcome::NoAnswer => self.guard.not_answered(now),
+                _ => {}
+            }
+            self.account(now, &Ended { client, server: Some(server), outcome, flow: None });
+        }
+    }
+
+    /// Diverted first segments of each family, less those that did not go to the listener.
+    pub(super) fn delivered(&mut self, now: Instant) -> std::io::Result<[u64; 2]> {
+        let counted = self.host.table.first_segments()?;
+        // All that the rules have counted have come.
+        self.first_segments_arrived(now);
+        let kept = self.held.as_ref().map_or([0; 2], |held| held.kept);
+        Ok([0, 1].map(|family| counted[family].saturating_sub(kept[family])))
+    }
+}
