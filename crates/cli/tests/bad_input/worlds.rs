@@ -103,7 +103,7 @@ fn adaptive_video_has_a_ladder_that_ascends_and_a_buffer_that_fits() {
             "{ buffer = \"14s\" }",
             "abr.low`: found 10s, allowed is above 0s, below the buffer less a chunk, 10s *",
         ),
-        ("{ abr = { kind = \"robust\" } }", "abr*: found robust, allowed is *mpc*"),
+        ("{ abr = { kind = \"robust\" } }", "abr.kind`: found `robust`, allowed is *mpc*"),
         ("{ abr = { kind = \"mpc\", horizon = 7 } }", "abr.horizon`: found 7, allowed is 1 to 6 *"),
     ] {
         flow(dash).refused(&format!("my.toml:28:*: field `flow[1].dash.{message}"));
