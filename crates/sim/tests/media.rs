@@ -197,7 +197,8 @@ fn over_http_2_answers_share_the_connection_and_the_page_takes_as_long_as_in_tur
         close(found.load.mean_ms, wire_ms + 90.0, 0.15, "load");
     }
     close(shared.load.mean_ms, turn.load.mean_ms, 0.05, "the same bytes");
-    // Object k of ten, each with ten frames: in turn it ends after k tenths, interleaved after 90 + k
+    // Object k of ten, each with ten frames: in turn it ends after k tenths, interleaved after 90 +
+    // k
     // hundredths. The main object is an eleventh, after a round trip.
     let mean = |share: f64| (10.0 * share * wire_ms + 21.0) / 11.0;
     close(turn.object.mean_ms, mean(0.55), 0.2, "in turn");

@@ -1,7 +1,8 @@
 //! Adaptive video over HTTP (DASH, HLS): a player that requests one chunk after another and selects
 //! the bitrate of each.
 //!
-//! Each chunk holds the same time of video in one of the bitrates of the ladder. The player requests
+//! Each chunk holds the same time of video in one of the bitrates of the ladder. The player
+//! requests
 //! it over a TCP connection that lives on; a request is one packet on the uplink. It keeps one
 //! request under way while the buffer has room for a further chunk, and waits otherwise. Playback
 //! begins once the buffer holds `startup`; if the buffer runs empty it stalls until the buffer
@@ -55,7 +56,8 @@ table! {
         buffer: Duration = Duration::from_secs(60), rule("2 chunks to 1h", |c| {
             c.chunk.times(2) <= c.buffer && c.buffer <= Duration::from_secs(3600)
         });
-        /// Video in the buffer at which playback begins, and goes on after a stall; 0 for one chunk.
+        /// Video in the buffer at which playback begins, and goes on after a stall; 0 for one
+        /// chunk.
         startup: Duration = Duration::ZERO,
             rule("at most buffer less a chunk", |c| c.startup + c.chunk <= c.buffer);
         /// Selects the bitrate of each chunk.

@@ -66,8 +66,9 @@ const PAGE: MethodDoc = MethodDoc {
     title: "Page loads: a main object, parsing, embedded objects over parallel connections",
     text: "Each connection has one request at a time and lives on over pages. Or, over HTTP/1.0, \
            each object has a connection of its own; over HTTP/1.1, one connection takes all \
-           requests at once; over HTTP/2 and 3 the server also interleaves the answers, and over HTTP/3 \
-           they do not wait for each other. A page is loaded when its last object is there.",
+           requests at once; over HTTP/2 and 3 the server also interleaves the answers, \
+           and over HTTP/3 they do not wait for each other. A page is loaded when its last \
+           object is there.",
     sources: "HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance \
               evaluation, annex A); P06 section V; RFC 9113; RFC 9114",
     deviations: "no handshakes but with HTTP/1.0 or the sender's `handshake`, and then from the \

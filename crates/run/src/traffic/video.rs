@@ -11,7 +11,8 @@
 //! and at least 150 ms longer than it. The first frame's interval begins with the source; before
 //! there is a mean, the time between frames takes its place.
 //!
-//! With `inputs` the player's UE sends a datagram at each interval (TR 38.838 section 5.1.2: pose and
+//! With `inputs` the player's UE sends a datagram at each interval (TR 38.838 section 5.1.2: pose
+//! and
 //! control, 100 B each 4 ms). The frame that is sent next after an input's arrival at the server
 //! shows it; if that frame breaks, the next complete one.
 
@@ -242,10 +243,12 @@ impl Video {
         }
     }
 
-    /// `payload` bytes of frame `number` have arrived at `now`. The path keeps a flow's order, so earlier
+    /// `payload` bytes of frame `number` have arrived at `now`. The path keeps a flow's order, so
+    /// earlier
     /// incomplete frames will never be complete: `fate` gets the time of sending of each. If PDCP
     /// delivers out of order, a frame overtaken by a later one also counts as broken, and its later
-    /// datagrams are ignored. `fate` also gets the time of sending of each input that the frame shows.
+    /// datagrams are ignored. `fate` also gets the time of sending of each input that the frame
+    /// shows.
     pub fn arrived(
         &mut self,
         now: Instant,

@@ -46,8 +46,10 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: MpcConfig::params,
 };
 
-/// Qualities that differ by up to this much are equal: a climb costs as much as it gains at the last
-/// chunk of a plan, and rounding must not decide then. Of equals the one with the lowest rungs counts.
+/// Qualities that differ by up to this much are equal: a climb costs as much as it gains at the
+/// last
+/// chunk of a plan, and rounding must not decide then. Of equals the one with the lowest rungs
+/// counts.
 const EQUAL: f64 = 1e-9;
 
 /// A search among plans.
