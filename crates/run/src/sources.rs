@@ -101,7 +101,9 @@ fn law(traffic: &Traffic) -> Option<Law> {
         Traffic::OnOff(c) => (c.payload, c.cbr().interval(), Some((c.on, c.off))),
         Traffic::Voip(voip) => (VOIP_PAYLOAD, voip.interval(), voip.talk.zip(voip.silence)),
         Traffic::Video(video) => (video.payload, Interval::Constant(video.period()), None),
-        Traffic::Tcp { .. } | Traffic::Upload { .. } | Traffic::Page(_) => return None,
+        Traffic::Tcp { .. } | Traffic::Upload { .. } | Traffic::VideoCall(_) | Traffic::Page(_) => {
+            return None;
+        }
     })
 }
 

@@ -6,6 +6,7 @@ mod on_off;
 mod page;
 mod ping;
 mod video;
+mod video_call;
 mod voip;
 
 pub use docs::DOCS;
@@ -16,6 +17,7 @@ pub use page::{
 };
 pub use ping::{PingConfig, TurnConfig};
 pub use video::VideoConfig;
+pub use video_call::{VideoCall, VideoCallConfig, Woken};
 pub use voip::VoipConfig;
 
 pub use on_off::Gate;
@@ -249,6 +251,8 @@ pub enum Traffic {
     Voip(VoipConfig),
     /// Frames of a rendered video.
     Video(VideoConfig),
+    /// A video call to the UE.
+    VideoCall(Box<VideoCallConfig>),
     /// Pages that the UE loads.
     Page(Box<PageConfig>),
 }
@@ -266,6 +270,7 @@ impl Traffic {
             Self::Ping(_) => "ping",
             Self::Voip(_) => "voip",
             Self::Video(_) => "video",
+            Self::VideoCall(_) => "video_call",
             Self::Page(_) => "page",
         }
     }
@@ -277,9 +282,12 @@ impl Traffic {
             Self::Tcp { transport: Transport::Udp, .. }
             | Self::Upload { transport: Transport::Udp, .. } => Protocol::Udp,
             Self::Tcp { .. } | Self::Upload { .. } | Self::Page(_) => Protocol::Tcp,
-            Self::Udp { .. } | Self::Cbr(_) | Self::OnOff(_) | Self::Voip(_) | Self::Video(_) => {
-                Protocol::Udp
-            }
+            Self::Udp { .. }
+            | Self::Cbr(_)
+            | Self::OnOff(_)
+            | Self::Voip(_)
+            | Self::Video(_)
+            | Self::VideoCall(_) => Protocol::Udp,
             Self::Ping(_) => Protocol::Icmp,
         }
     }
@@ -294,7 +302,11 @@ impl Traffic {
             Self::Cbr(cbr) => (cbr.payload, cbr.interval()),
             Self::OnOff(on_off) => (on_off.payload, on_off.cbr().interval()),
             Self::Voip(voip) => (VOIP_PAYLOAD, voip.interval()),
-            Self::Tcp { .. } | Self::Upload { .. } | Self::Video(_) | Self::Page(_) => return None,
+            Self::Tcp { .. }
+            | Self::Upload { .. }
+            | Self::Video(_)
+            | Self::VideoCall(_)
+            | Self::Page(_) => return None,
         };
         Some((payload, interval.mean()))
     }
@@ -418,6 +430,7 @@ impl FlowConfig {
                 voip.validate().map_err(|e| e.within("voip"))
             }
             Traffic::Video(video) => video.fits(mtu).map_err(|e| e.within("video")),
+            Traffic::VideoCall(call) => call.fits(mtu).map_err(|e| e.within("video_call")),
             Traffic::Page(page) => page.fits(mtu).map_err(|e| e.within("page")),
             Traffic::Tcp { sender, size, rate, .. }
             | Traffic::Upload { sender, size, rate, .. } => {

@@ -26,7 +26,9 @@ use justfull_ran::{
     DrxConfig, MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig,
     SplitConfig, TieOrder, UpfConfig,
 };
-use justfull_run::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
+use justfull_run::traffic::{
+    CbrConfig, OnOffConfig, PageConfig, VideoCallConfig, VideoConfig, VoipConfig,
+};
 use justfull_run::{A3Config, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use justfull_trace::{
@@ -505,6 +507,9 @@ table! {
         /// Frames of a rendered video.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         video: Option<VideoConfig> = None;
+        /// A video call whose encoder follows a rate control.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        video_call: Option<VideoCallConfig> = None;
         /// Pages that the UE loads.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         page: Option<PageConfig> = None;

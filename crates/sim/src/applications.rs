@@ -1,4 +1,6 @@
-//! Applications: datagram sources at servers, their peers at UEs, and browsers.
+//! Applications: datagram sources at servers, their peers at UEs, browsers, and video calls.
+
+mod calls;
 
 use crate::calendar::Calendar;
 use crate::links::{Arrival, Links, way};
@@ -11,11 +13,17 @@ use justfull_run::traffic::{Browser, FrameProgress, PageConfig, Request, Wish};
 use justfull_run::uplink::{Up, Way};
 use justfull_run::{AppEvent, sent_at};
 
+use calls::Call;
+
 /// The owner of a timer.
 #[derive(Clone, Copy)]
 enum Timed {
     Source(u32),
     Page(u32),
+    /// The sender of a video call.
+    Call(u32),
+    /// The UE of a video call.
+    Reports(u32),
 }
 
 /// A browser, its connections and the requests it is about to send.
@@ -32,6 +40,7 @@ struct Page {
 pub(crate) struct Applications {
     sources: Vec<Source>,
     pages: Vec<Page>,
+    calls: Vec<Call>,
     /// Members of `timers`.
     timed: Vec<Timed>,
     timers: Calendar,
@@ -43,6 +52,7 @@ impl Applications {
         Self {
             sources: Vec::with_capacity(members),
             pages: Vec::new(),
+            calls: Vec::new(),
             timed: Vec::with_capacity(members),
             timers: Calendar::new(members),
         }
@@ -244,6 +254,8 @@ impl<T: Listener> Node<Links<T>> for Applications {
             match self.timed[timer as usize] {
                 Timed::Source(i) => self.wake_source(now, timer, i, links),
                 Timed::Page(page) => self.wake_page(now, page, links),
+                Timed::Call(call) => self.wake_call(now, call, links),
+                Timed::Reports(call) => self.send_report(now, call, links),
             }
         }
     }

@@ -269,6 +269,10 @@ fn add_flow(
                 hosts.receivers.add(route, receiver);
             }
         }
+        Traffic::VideoCall(config) => {
+            let call = hosts.applications.add_call(route, config, start, seed);
+            hosts.ends.push(End::Call(call.map_err(|e| e.within("video_call"))?));
+        }
         _ => {
             if let Some((source, first)) = Source::new(route, &flow.traffic, start, seed) {
                 hosts.ends.push(End::Source(hosts.applications.add_source(source, first)));
@@ -284,7 +288,7 @@ struct Members {
     streams: Vec<bool>,
     /// Number of TCP connections.
     tcp: usize,
-    /// Number of datagram sources and pages.
+    /// Timers of datagram sources, pages and video calls.
     applications: usize,
 }
 
@@ -295,8 +299,11 @@ fn members(config: &WorldConfig) -> Members {
         let is_stream = traffic.sender().is_some();
         all.streams.extend((0..connections).map(|_| is_stream));
         all.tcp += if is_stream { connections } else { 0 };
-        all.applications +=
-            usize::from(!matches!(traffic, Traffic::Tcp { .. } | Traffic::Upload { .. }));
+        all.applications += match traffic {
+            Traffic::Tcp { .. } | Traffic::Upload { .. } => 0,
+            Traffic::VideoCall(_) => 2,
+            _ => 1,
+        };
     }
     all
 }
