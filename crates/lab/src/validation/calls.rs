@@ -34,9 +34,9 @@ const DUAL: &str = "{ limit = \"4MB\", discipline = { kind = \"dual_queue\" }, \
 /// Share of a full packet that is media: 1200 of 1240 B.
 const MEDIA: f64 = 1200.0 / 1240.0;
 
-/// Three runs of `flows` over `link`. A slot is as long as 1250 B, at most 1 ms.
+/// Three runs of `flows` over `link`. A slot is as long as 1250 B, at most 800 us.
 fn runs(link: &Link, flows: &str) -> Vec<Value> {
-    let slot_us = (10_000.0 / link.mbit_s).min(1000.0);
+    let slot_us = (10_000.0 / link.mbit_s).min(800.0);
     let per_slot = link.mbit_s * slot_us / 8.0;
     let Link { rtt_ms, queue, loss, from, to, .. } = link;
     let way_us = rtt_ms * 500.0;

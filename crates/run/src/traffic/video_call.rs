@@ -147,12 +147,6 @@ impl VideoCall {
         Ok((call, at))
     }
 
-    /// Rate of the encoder.
-    #[must_use]
-    pub fn target(&self) -> BitRate {
-        self.sender.target()
-    }
-
     /// When the sender acts next.
     #[must_use]
     pub fn next(&self) -> Instant {

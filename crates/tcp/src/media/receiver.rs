@@ -2,7 +2,7 @@
 
 use crate::rc::Reporting;
 use alloc::collections::VecDeque;
-use justfull_base::{Duration, Instant};
+use justfull_base::Instant;
 
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,11 +105,5 @@ impl MediaReceiver {
         let old = report.begin.saturating_sub(gone) as usize;
         let all = report.end.saturating_sub(gone) as usize;
         self.arrivals.drain(..all).skip(old)
-    }
-
-    /// Longest time between reports while packets arrive.
-    #[must_use]
-    pub const fn longest(&self) -> Duration {
-        self.reporting.longest()
     }
 }

@@ -50,7 +50,7 @@ use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, ConfigError, Duration, Ratio, params};
 use loss::LossPart;
 use throughput::Throughput;
-use trendline::{Trendline, Usage};
+use trendline::Trendline;
 
 params! {
     /// Settings.
@@ -122,12 +122,6 @@ impl Gcc {
             losses: LossPart::new([config.low_loss.0, config.high_loss.0], [least, start, most]),
             seen_at: None,
         })
-    }
-
-    /// The detector's state.
-    #[must_use]
-    pub const fn usage(&self) -> Usage {
-        self.trendline.usage()
     }
 }
 

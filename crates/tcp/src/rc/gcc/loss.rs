@@ -51,8 +51,10 @@ pub(super) struct LossPart {
 }
 
 impl LossPart {
-    /// A part with thresholds `low` and `high`, and rates `least`, `start` and `most`.
-    pub(super) fn new([low, high]: [f64; 2], [least, start, most]: [f64; 3]) -> Self {
+    /// A part with thresholds low and high, and rates least, at the start and most.
+    pub(super) const fn new(thresholds: [f64; 2], rates: [f64; 3]) -> Self {
+        let [low, high] = thresholds;
+        let [least, start, most] = rates;
         Self {
             low,
             high,

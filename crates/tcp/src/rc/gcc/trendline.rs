@@ -24,7 +24,7 @@ const OVERUSE_TIME: f64 = 10.0;
 
 /// The use of the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Usage {
+pub(super) enum Usage {
     /// The delay stays.
     #[default]
     Normal,
