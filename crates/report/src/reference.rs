@@ -48,10 +48,11 @@ fn column_texts<T: Table>(columns: &[Column<T>]) -> Vec<ColumnText> {
 }
 
 /// Kinds of algorithms in the order in which a packet meets them.
-const KINDS: [(&str, &str); 19] = [
+const KINDS: [(&str, &str); 20] = [
     ("traffic", "Kinds of traffic: `flow.NAME.tcp`, `flow.NAME.voip`, and so on"),
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
+    ("rate control", "Rate controls of calls: `flow.NAME.video_call.control`"),
     (
         "discipline",
         "Queue disciplines: `upf.queue.discipline`, `sdap.queue.discipline`, \
@@ -79,6 +80,7 @@ const KIND_NAMES: [&str; KINDS.len()] = [
     "traffic",
     "transports",
     "congestion-controls",
+    "rate-controls",
     "disciplines",
     "aqms",
     "limits",

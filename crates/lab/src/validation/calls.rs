@@ -14,6 +14,8 @@ pub(super) const GCC: &[Experiment] =
 /// A link, and the run over it.
 struct Link {
     mbit_s: f64,
+    /// Length of its slots, in which it sends whole bytes.
+    slot_us: f64,
     /// Round trip without queues.
     rtt_ms: f64,
     /// The queue before the link.
@@ -34,11 +36,10 @@ const DUAL: &str = "{ limit = \"4MB\", discipline = { kind = \"dual_queue\" }, \
 /// Share of a full packet that is media: 1200 of 1240 B.
 const MEDIA: f64 = 1200.0 / 1240.0;
 
-/// Three runs of `flows` over `link`. A slot is as long as 1250 B, at most 800 us.
+/// Three runs of `flows` over `link`.
 fn runs(link: &Link, flows: &str) -> Vec<Value> {
-    let slot_us = (10_000.0 / link.mbit_s).min(800.0);
-    let per_slot = link.mbit_s * slot_us / 8.0;
-    let Link { rtt_ms, queue, loss, from, to, .. } = link;
+    let Link { mbit_s, slot_us, rtt_ms, queue, loss, from, to } = link;
+    let per_slot = mbit_s * slot_us / 8.0;
     let way_us = rtt_ms * 500.0;
     let text = format!(
         "title = \"Calls over a link\"\nduration = \"{to}s\"\nwarmup = \"{from}s\"\nruns = 3\n\
@@ -78,7 +79,15 @@ const SCREAM_OFF: &str = "{ kind = \"scream\", ecn = \"off\" }";
 const GCC_KIND: &str = "{ kind = \"gcc\" }";
 
 fn published(prefix: &str, control: &str) -> Evidence {
-    let link = Link { mbit_s: 50.0, rtt_ms: 25.0, queue: DUAL, loss: 0.0, from: 5, to: 20 };
+    let link = Link {
+        mbit_s: 50.0,
+        slot_us: 200.0,
+        rtt_ms: 25.0,
+        queue: DUAL,
+        loss: 0.0,
+        from: 5,
+        to: 20,
+    };
     let flow = call(control, "200Mbit/s").replace("video_call = {", "video_call = { fps = 50,");
     let runs = runs(&link, &flow);
     let mut evidence = Evidence::default();
@@ -105,14 +114,30 @@ fn shares(evidence: &mut Evidence, name: &str, link: &Link, flows: &str, mbit_s:
 
 fn scream_alone() -> Evidence {
     let mut evidence = Evidence::default();
-    let link = Link { mbit_s: 5.0, rtt_ms: 50.0, queue: FIFO, loss: 0.0, from: 20, to: 60 };
+    let link = Link {
+        mbit_s: 5.0,
+        slot_us: 1000.0,
+        rtt_ms: 50.0,
+        queue: FIFO,
+        loss: 0.0,
+        from: 20,
+        to: 60,
+    };
     shares(&mut evidence, "alone", &link, &call(SCREAM_OFF, "20Mbit/s"), 5.0);
     evidence
 }
 
 fn scream_halved() -> Evidence {
     let mut evidence = Evidence::default();
-    let link = Link { mbit_s: 10.0, rtt_ms: 50.0, queue: FIFO, loss: 0.0, from: 33, to: 60 };
+    let link = Link {
+        mbit_s: 10.0,
+        slot_us: 1000.0,
+        rtt_ms: 50.0,
+        queue: FIFO,
+        loss: 0.0,
+        from: 33,
+        to: 60,
+    };
     let flows = call(SCREAM_OFF, "20Mbit/s") + &datagrams("5Mbit/s", 30);
     shares(&mut evidence, "halved", &link, &flows, 5.0);
     evidence
@@ -127,14 +152,30 @@ fn two(control: &str, link: &Link) -> Evidence {
 }
 
 fn scream_two() -> Evidence {
-    let link = Link { mbit_s: 10.0, rtt_ms: 25.0, queue: DUAL, loss: 0.0, from: 20, to: 80 };
+    let link = Link {
+        mbit_s: 10.0,
+        slot_us: 1000.0,
+        rtt_ms: 25.0,
+        queue: DUAL,
+        loss: 0.0,
+        from: 20,
+        to: 80,
+    };
     two(SCREAM_L4S, &link)
 }
 
 fn gcc_alone() -> Evidence {
     let mut evidence = Evidence::default();
     for mbit_s in [1.0, 2.5] {
-        let link = Link { mbit_s, rtt_ms: 50.0, queue: FIFO, loss: 0.0, from: 60, to: 120 };
+        let link = Link {
+            mbit_s,
+            slot_us: 800.0,
+            rtt_ms: 50.0,
+            queue: FIFO,
+            loss: 0.0,
+            from: 60,
+            to: 120,
+        };
         let name = format!("alone-{mbit_s}");
         shares(&mut evidence, &name, &link, &call(GCC_KIND, "5Mbit/s"), mbit_s);
     }
@@ -143,7 +184,15 @@ fn gcc_alone() -> Evidence {
 
 /// The rate in the second from `from` s on, of a call that began at 300 kbit/s.
 fn gcc_start() -> Evidence {
-    let link = Link { mbit_s: 50.0, rtt_ms: 50.0, queue: FIFO, loss: 0.0, from: 10, to: 11 };
+    let link = Link {
+        mbit_s: 50.0,
+        slot_us: 200.0,
+        rtt_ms: 50.0,
+        queue: FIFO,
+        loss: 0.0,
+        from: 10,
+        to: 11,
+    };
     let runs = runs(&link, &call(GCC_KIND, "5Mbit/s"));
     let mut evidence = Evidence::default();
     // 8 % a second over the 10.5 s to the middle of the window.
@@ -153,7 +202,8 @@ fn gcc_start() -> Evidence {
 
 /// The rate at the end of a call of which a share of `loss` is lost, in kbit/s of what arrives.
 fn with_losses(id: &str, loss: f64, published: f64) -> Evidence {
-    let link = Link { mbit_s: 50.0, rtt_ms: 50.0, queue: FIFO, loss, from: 60, to: 120 };
+    let link =
+        Link { mbit_s: 50.0, slot_us: 200.0, rtt_ms: 50.0, queue: FIFO, loss, from: 60, to: 120 };
     let runs = runs(&link, &call(GCC_KIND, "2.5Mbit/s"));
     let mut evidence = Evidence::default();
     evidence.formula(id, published * (1.0 - loss), each(&runs, RATE, 1e-3));
@@ -170,14 +220,30 @@ fn gcc_many_losses() -> Evidence {
 
 fn gcc_halved() -> Evidence {
     let mut evidence = Evidence::default();
-    let link = Link { mbit_s: 2.0, rtt_ms: 50.0, queue: FIFO, loss: 0.0, from: 70, to: 120 };
+    let link = Link {
+        mbit_s: 2.0,
+        slot_us: 800.0,
+        rtt_ms: 50.0,
+        queue: FIFO,
+        loss: 0.0,
+        from: 70,
+        to: 120,
+    };
     let flows = call(GCC_KIND, "5Mbit/s") + &datagrams("1Mbit/s", 60);
     shares(&mut evidence, "halved", &link, &flows, 1.0);
     evidence
 }
 
 fn gcc_two() -> Evidence {
-    let link = Link { mbit_s: 2.0, rtt_ms: 50.0, queue: FIFO, loss: 0.0, from: 60, to: 180 };
+    let link = Link {
+        mbit_s: 2.0,
+        slot_us: 800.0,
+        rtt_ms: 50.0,
+        queue: FIFO,
+        loss: 0.0,
+        from: 60,
+        to: 180,
+    };
     two(GCC_KIND, &link)
 }
 
@@ -188,7 +254,15 @@ mod tests {
 
     #[test]
     fn a_link_has_its_rate_and_its_round_trip() {
-        let link = Link { mbit_s: 4.0, rtt_ms: 30.0, queue: FIFO, loss: 0.0, from: 1, to: 6 };
+        let link = Link {
+            mbit_s: 4.0,
+            slot_us: 1000.0,
+            rtt_ms: 30.0,
+            queue: FIFO,
+            loss: 0.0,
+            from: 1,
+            to: 6,
+        };
         let runs = runs(&link, &(datagrams("8Mbit/s", 0) + &call(GCC_KIND, "1Mbit/s")));
         let rate = mean(&each(&runs, "flows.cbr.goodput_mbit_s", 1.0)).expect("three runs");
         assert!((3.0..4.0).contains(&rate), "{rate} Mbit/s of 4 beside a call");

@@ -8,9 +8,7 @@ pub(super) fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
         Traffic::Ping(ping) if ping.from_ue.is_some() => {
             Some("`ping.from_ue` is simulated only; live, the server sends the requests")
         }
-        Traffic::Page(_) => {
-            Some("`page` is simulated only; live, a transfer with a size stands for it")
-        }
+        Traffic::Page(_) => Some("`page` is simulated only; live, `tcp.size` stands for it"),
         Traffic::VideoCall(_) => Some("`video_call` is simulated only; live, `video` has a rate"),
         Traffic::Tcp { rate, transport, .. } | Traffic::Upload { rate, transport, .. } => {
             if rate.is_some() {

@@ -59,18 +59,18 @@ params! {
     pub struct ScreamConfig: "draft-ietf-ccwg-rfc8298bis-screamv2-01 section 4.2" {
         /// The use of ECN.
         ecn: ScreamEcn = ScreamEcn::L4s;
-        /// Queueing delay at which W is halved; reductions begin at half of it.
+        /// Queueing delay at which the window is halved; reductions begin at half of it.
         delay_target: Duration = Duration::from_millis(60),
             within(Duration::from_millis(1), Duration::from_secs(1));
         /// Grow less, and let less be in flight, while the delay varies.
         reduce_jitter: bool = false;
-        /// Least W.
+        /// Least window.
         min_window: Bytes = Bytes(3000), within(Bytes(100), Bytes(1_000_000));
-        /// Factor of W at a loss.
+        /// Factor of the window at a loss.
         beta_loss: Ratio = Ratio(0.7), within(Ratio(0.1), Ratio(1.0));
-        /// Factor of W at a mark, with classic ECN.
+        /// Factor of the window at a mark, with classic ECN.
         beta_ecn: Ratio = Ratio(0.8), within(Ratio(0.1), Ratio(1.0));
-        /// Growth of W in a calm RTT, as a share of it.
+        /// Growth of the window in a calm RTT, as a share of it.
         increase: Ratio = Ratio(0.02), within(Ratio(0.0), Ratio(1.0));
     }
 }
