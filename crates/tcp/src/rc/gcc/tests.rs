@@ -147,7 +147,7 @@ fn near_the_capacity_the_rate_grows_by_half_a_packet_in_rtt_and_100_ms() {
     let mut aimd = Aimd::new(0.85, 100_000.0, 1_000_000.0);
     aimd.set_rtt(0.2);
     // A frame of 33 333 bits is 4 packets of 8333; half of one in 300 ms.
-    near(aimd.near_growth(), 8333.333_333_333 / 0.6);
+    near(aimd.near_growth(), 25_000.0 / 3.0 / 0.6);
     aimd.update(1.0, Usage::Over, Some(1_000_000.0));
     near(aimd.rate(), 845_000.0);
     aimd.update(2.0, Usage::Normal, Some(1_000_000.0));
