@@ -1,18 +1,20 @@
 """The report's figures on matplotlib axes.
 
 Every function draws on `ax`, or on the current axes without one, and returns the axes. A method has
-the same colour as in the report.
+the same colour as in the report, and the same mark and dashes as in a figure for a paper of
+`justfull plot`.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from justfull._columns import column
-from justfull._native import colours, half_width
+from justfull._native import half_width, looks, over_time
 from justfull.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -25,8 +27,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "backlog", "cases", "ccdf", "cdf", "delay_over_time", "front", "goodput_over_time", "line",
-    "rate_cdf", "rates", "style",
+    "rate_cdf", "rates", "series", "style",
 ]
+
+# The marks of `justfull plot` in matplotlib's letters.
+_MARKS = {
+    "circle": "o", "square": "s", "triangle": "^", "diamond": "D", "triangle_down": "v", "plus": "P",
+    "pentagon": "p", "cross": "X", "star": "*",
+}
+# Distance of the marks on a line, as a part of the figure's diagonal, and how far the marks of one
+# line stand before those of the next.
+_APART, _SHIFT = 0.12, 0.037
 
 _UNITS = {"in": 1.0, "mm": 1 / 25.4, "cm": 1 / 2.54, "pt": 1 / 72, "px": 1 / 96}
 # Width in inches and size of type in points of `justfull plot --style`.
@@ -126,17 +137,38 @@ def _asked(results: Results, flow: str | None) -> str:
 
 
 def _bins(
-    results: Results, flow: str, seed: int | None, columns: tuple[str, ...]
+    table: Table, flow: str | None, seed: int | None, columns: tuple[str, ...]
 ) -> dict[str, list[tuple[Any, ...]]]:
     """Time and columns of each bin of one run of each method: of `seed`, else the first."""
-    table = results.flow_series
     seeds: dict[str, int] = {}
     bins: dict[str, list[tuple[Any, ...]]] = {}
     cells = [table[column] for column in ("time_s", *columns)]
-    for method, of, name, *values in zip(table["method"], table["seed"], table["flow"], *cells):
+    flows = itertools.repeat(None) if flow is None else table["flow"]
+    for method, of, name, *values in zip(table["method"], table["seed"], flows, *cells):
         if name == flow and seeds.setdefault(method, of if seed is None else seed) == of:
             bins.setdefault(method, []).append(tuple(values))
     return bins
+
+
+def _looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Colour, mark and dashes of lines of methods that stand together."""
+    names = list(dict.fromkeys(methods))
+    found: dict[str, dict[str, Any]] = {}
+    for name, (colour, mark, hollow, dashes) in zip(names, looks(names)):
+        look: dict[str, Any] = {"color": colour, "marker": _MARKS[mark], "label": name,
+                "markerfacecolor": "white" if hollow else colour}
+        if dashes:
+            look["linestyle"] = (0, tuple(dashes))
+        found[name] = look
+    return found
+
+
+def _along(results: Results) -> dict[str, dict[str, Any]]:
+    """The looks of the methods of `results`, with marks at equal distances along a line."""
+    found = _looks(results.runs["method"])
+    for i, look in enumerate(found.values()):
+        look["markevery"] = (i * _SHIFT % _APART, _APART)
+    return found
 
 
 def delay_over_time(
@@ -145,14 +177,13 @@ def delay_over_time(
     """Delay of a flow over time in one run of each method: the median of each bin, and a band from
     its 10th to its 90th percentile."""
     axes, flow = _axes(ax), _asked(results, flow)
-    columns = ("delay_ms_p10", "delay_ms_p50", "delay_ms_p90")
-    for method, bins in _bins(results, flow, seed, columns).items():
+    columns, drawn = ("delay_ms_p10", "delay_ms_p50", "delay_ms_p90"), _along(results)
+    for method, bins in _bins(results.flow_series, flow, seed, columns).items():
         # A bin without packets leaves a gap.
         times, low, mid, high = (
             [math.nan if value is None else value for value in column] for column in zip(*bins))
-        colour = results.colour(method)
-        axes.plot(times, mid, color=colour, label=method)
-        axes.fill_between(times, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.plot(times, mid, **drawn[method])
+        axes.fill_between(times, low, high, color=results.colour(method), alpha=0.2, linewidth=0)
     axes.set_yscale("log")
     axes.set_xlabel("time, s")
     axes.set_ylabel(f"delay of {flow}, ms")
@@ -164,12 +195,49 @@ def goodput_over_time(
     results: Results, flow: str | None = None, seed: int | None = None, ax: Axes | None = None
 ) -> Any:
     """Goodput of a flow over time in one run of each method."""
-    axes, flow = _axes(ax), _asked(results, flow)
-    for method, bins in _bins(results, flow, seed, ("goodput_mbit_s",)).items():
+    axes, flow, drawn = _axes(ax), _asked(results, flow), _along(results)
+    for method, bins in _bins(results.flow_series, flow, seed, ("goodput_mbit_s",)).items():
         times, goodputs = zip(*bins)
-        axes.plot(times, goodputs, color=results.colour(method), label=method)
+        axes.plot(times, goodputs, **drawn[method])
     axes.set_xlabel("time, s")
     axes.set_ylabel(f"goodput of {flow}, Mbit/s")
+    axes.legend()
+    return axes
+
+
+def series(
+    results: Results,
+    y: str = "delay",
+    flow: str | None = None,
+    seed: int | None = None,
+    ax: Axes | None = None,
+) -> Any:
+    """A quantity over time in one run of each method, as `justfull plot --kind series`: a column of
+    `flow_series`, such as `delay` (the median), `delay.p90` or `goodput`, or one of `series`, such
+    as `rlc_packets`, which all flows have together."""
+    axes, drawn = _axes(ax), _along(results)
+    found, hint = over_time(y)
+    if found is None:
+        allowed = f"a column of flow_series or series, or its short name such as delay.p90{hint}"
+        raise ArgumentError(f"y: found {y}, allowed is {allowed}", field="y", found=y,
+                            allowed=allowed)
+    name, of_flow, words = found
+    if of_flow:
+        flow = _asked(results, flow)
+        bins = _bins(results.flow_series, flow, seed, (name,))
+    elif flow is not None:
+        raise ArgumentError(f"flow: found {flow}, allowed is none: {name} has all flows together",
+                            field="flow", found=flow, allowed="none")
+    else:
+        bins = _bins(results.series, None, seed, (name,))
+    for method, points in bins.items():
+        times, values = zip(*points)
+        # A bin without packets leaves a gap.
+        axes.plot(times, [math.nan if v is None else v for v in values], **drawn[method])
+    if name.startswith("delay_ms"):
+        axes.set_yscale("log")
+    axes.set_xlabel("Time (s)")
+    axes.set_ylabel(words)
     axes.legend()
     return axes
 
@@ -201,13 +269,13 @@ def cdf(
     results: Results, flow: str | None = None, quantity: str = "delay", ax: Axes | None = None
 ) -> Any:
     """Share of packets that waited no longer than a time, over all seeds."""
-    axes, table, flow = _axes(ax), results.cdf, _asked(results, flow)
+    axes, table, flow, drawn = _axes(ax), results.cdf, _asked(results, flow), _along(results)
     _chosen("quantity", quantity, table["quantity"])
     for method in _chosen("method", None, table["method"]):
         points = _distribution(table, quantity, flow, method)
         if points:
             times, shares = zip(*points)
-            axes.step(times, shares, where="post", color=results.colour(method), label=method)
+            axes.step(times, shares, where="post", **drawn[method])
     axes.set_xscale("log")
     axes.set_xlabel(f"{quantity} of {flow}, ms")
     axes.set_ylabel("share of packets at or below")
@@ -219,14 +287,14 @@ def ccdf(
     results: Results, flow: str | None = None, quantity: str = "delay", ax: Axes | None = None
 ) -> Any:
     """Share of packets that waited longer than a time, with a logarithmic tail."""
-    axes, table, flow = _axes(ax), results.cdf, _asked(results, flow)
+    axes, table, flow, drawn = _axes(ax), results.cdf, _asked(results, flow), _along(results)
     _chosen("quantity", quantity, table["quantity"])
     for method in _chosen("method", None, table["method"]):
         points = _distribution(table, quantity, flow, method)
         above = [(time, 1 - share) for time, share in points if share < 1]
         if above:
             times, shares = zip(*above)
-            axes.step(times, shares, where="post", color=results.colour(method), label=method)
+            axes.step(times, shares, where="post", **drawn[method])
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel(f"{quantity} of {flow}, ms")
@@ -269,6 +337,7 @@ def line(
         raise ArgumentError("results: found no swept setting, allowed are those of a sweep or grid",
                             field="results", found="no swept setting", allowed="a sweep or grid")
     points: dict[str, dict[float, list[float]]] = {}
+    drawn = _looks(table["method"])
     for method, name, x, value in zip(
             table["method"], table["flow"], table["x_value"], table[y]):
         if name == flow and x is not None and value is not None:
@@ -277,18 +346,11 @@ def line(
         xs = sorted(values)
         means = [fmean(values[x]) for x in xs]
         halves = [half_width(values[x]) or 0.0 for x in xs]
-        axes.errorbar(xs, means, yerr=halves, color=results.colour(method), label=method,
-                      marker="o", capsize=3)
+        axes.errorbar(xs, means, yerr=halves, capsize=3, **drawn[method])
     axes.set_xlabel(names[0])
     axes.set_ylabel(f"{y} of {flow}")
     axes.legend()
     return axes
-
-
-def _looks(methods: Iterable[str]) -> dict[str, str]:
-    """The colours of methods that stand together."""
-    names = list(dict.fromkeys(methods))
-    return dict(zip(names, colours(names)))
 
 
 def cases(dataset: Dataset, metric: str, flow: str, ax: Axes | None = None) -> Any:
@@ -301,11 +363,10 @@ def cases(dataset: Dataset, metric: str, flow: str, ax: Axes | None = None) -> A
         raise ArgumentError(f"dataset: found {len(swept)} scenarios with a swept setting, allowed "
                             "is one", field="dataset", found=str(len(swept)), allowed="one")
     rows.sort(key=lambda row: row["x_value"])
-    for method, colour in _looks(row["method"] for row in rows).items():
+    for method, look in _looks(row["method"] for row in rows).items():
         own = [row for row in rows if row["method"] == method]
         axes.errorbar([row["x_value"] for row in own], [row["mean"] for row in own],
-                      yerr=[row["half_width"] or 0.0 for row in own], color=colour, label=method,
-                      marker="o", capsize=3)
+                      yerr=[row["half_width"] or 0.0 for row in own], capsize=3, **look)
     axes.set_xlabel(rows[0]["x_name"])
     axes.set_ylabel(f"{metric} of {flow}")
     axes.legend()
@@ -320,10 +381,11 @@ def front(
     axes, names = _axes(ax), dataset.scan().collect_schema().names()
     least, most = column("least", least, names), column("most", most, names)
     rows = dataset.pareto(flow, least=[least], most=[most]).to_dicts()
-    for method, colour in _looks(row["method"] for row in rows).items():
+    for method, look in _looks(row["method"] for row in rows).items():
         own = [row for row in rows if row["method"] == method]
-        axes.scatter([row[least] for row in own], [row[most] for row in own], color=colour,
-                     label=method)
+        axes.scatter([row[least] for row in own], [row[most] for row in own], label=method,
+                     marker=look["marker"], edgecolors=look["color"],
+                     facecolors=look["markerfacecolor"])
     for name in dict.fromkeys(row["scenario"] for row in rows):
         points = sorted((row[least], row[most]) for row in rows
                         if row["front"] and row["scenario"] == name)

@@ -27,6 +27,48 @@ def test_each_figure_has_a_line_for_each_method_in_its_colour(results: jf.Result
         pyplot.close()
 
 
+MARKS = {"Vanilla": "o", "DRQL": "v"}
+
+
+def test_a_method_has_the_mark_and_the_dashes_of_the_command_lines_papers(
+    results: jf.Results,
+) -> None:
+    for draw in (jf.plot.delay_over_time, jf.plot.goodput_over_time, jf.plot.cdf, jf.plot.ccdf,
+                 jf.plot.series):
+        _, axes = pyplot.subplots()
+        draw(results, ax=axes)
+        lines = {line.get_label(): line for line in axes.get_lines()}
+        assert {name: line.get_marker() for name, line in lines.items()} == MARKS, draw.__name__
+        dashed = {name: line.is_dashed() for name, line in lines.items()}
+        assert dashed == {"Vanilla": False, "DRQL": True}, draw.__name__
+        pyplot.close()
+
+
+def test_a_series_is_a_column_over_time_in_one_run_of_each_method(results: jf.Results) -> None:
+    _, axes = pyplot.subplots()
+    assert jf.plot.series(results, "delay.p90", seed=2, ax=axes) is axes
+    table = results.flow_series
+    rows = zip(table["method"], table["seed"], table["flow"], table["time_s"],
+               table["delay_ms_p90"])
+    expected = [(time, value) for method, seed, flow, time, value in rows
+                if (method, seed, flow) == ("DRQL", 2, "voip")]
+    line = next(line for line in axes.get_lines() if line.get_label() == "DRQL")
+    found = list(zip(*line.get_data()))
+    assert len(found) == len(expected) > 10
+    for (time, value), (at, wanted) in zip(found, expected):
+        assert time == at and (value == wanted or wanted is None and value != value)
+    assert axes.get_ylabel() == "90th percentile of delay (ms)"
+    pyplot.close()
+    _, axes = pyplot.subplots()
+    jf.plot.series(results, "rlc_packets", ax=axes)
+    assert axes.get_ylabel() == "RLC packets" and len(axes.get_lines()) == 2
+    pyplot.close()
+    with pytest.raises(jf.ArgumentError, match="y: found dely, .* did you mean delay"):
+        jf.plot.series(results, "dely")
+    with pytest.raises(jf.ArgumentError, match="flow: found voip, allowed is none"):
+        jf.plot.series(results, "rlc_packets", "voip")
+
+
 def test_the_backlog_is_stacked_by_layer(results: jf.Results) -> None:
     _, axes = pyplot.subplots()
     jf.plot.backlog(results, "DRQL", ax=axes)

@@ -1,4 +1,4 @@
-/* The C library of justfull for base stations: queues, AQMs, limiters, pacers, EQP.
+/* The C library of justfull for base stations: queues, AQMs, limiters, pacers, EQP, RAPID.
  *
  * An object is a block of memory behind a handle: the caller's (jf_..._size, jf_..._init) or one
  * block of the heap (jf_..._create). Making one reads its settings and allocates. Afterwards no
@@ -128,6 +128,26 @@
 #define JF_DROP_DRAINED 6
 
 /*
+ `kind` of a cell: a block is a byte that the UE could receive.
+ */
+#define JF_CELL_BYTES 0
+
+/*
+ `kind` of a cell: resource blocks of LTE (TS 36.213 section 7.1.7).
+ */
+#define JF_CELL_LTE 1
+
+/*
+ `kind` of a cell: resource blocks of NR (TS 38.214 section 5.1.3).
+ */
+#define JF_CELL_NR 2
+
+/*
+ `mcs`: unknown.
+ */
+#define JF_MCS_NONE 255
+
+/*
  Bytes of a message, the zero at its end included.
  */
 #define JF_MESSAGE_BYTES 512
@@ -154,7 +174,7 @@ enum jf_status
    */
   JF_DROPPED = 1,
   /*
-   Done: there is no packet.
+   Done: there is nothing to return.
    */
   JF_EMPTY = 2,
   /*
@@ -178,7 +198,7 @@ enum jf_status
    */
   JF_ERROR_SIZE = -5,
   /*
-   There is no such QoS flow.
+   There is no such flow.
    */
   JF_ERROR_FLOW = -6,
   /*
@@ -205,6 +225,18 @@ enum jf_status
    The object has found a fault in itself, now or before. Destroy it, and report the fault.
    */
   JF_ERROR_BROKEN = -12,
+  /*
+   There is no such cell.
+   */
+  JF_ERROR_CELL = -13,
+  /*
+   There is no such UE, or it was removed.
+   */
+  JF_ERROR_UE = -14,
+  /*
+   There are as many UEs or flows as the settings allow.
+   */
+  JF_ERROR_FULL = -15,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -239,6 +271,11 @@ typedef struct jf_pacer jf_pacer;
  A queue: a limit, an AQM and a discipline (`fifo`, or lanes).
  */
 typedef struct jf_queue jf_queue;
+
+/*
+ The control of one proxy.
+ */
+typedef struct jf_rapid jf_rapid;
 
 /*
  The reason of a refusal in words: the field, the value found and what is allowed. Always ends
@@ -592,6 +629,183 @@ typedef struct jf_poll {
    */
   uint64_t room;
 } jf_poll;
+
+/*
+ A flow that opens: a TCP connection that the proxy has split.
+ */
+typedef struct jf_rapid_opening {
+  /*
+   The caller's, returned with the windows of the flow.
+   */
+  uint64_t tag;
+  /*
+   Round trip of the leg to the server in ns, from its handshake; 0 when unknown.
+   */
+  uint64_t wired_rtt;
+  /*
+   Round trip of the leg to the UE in ns, from its handshake; 0 when unknown.
+   */
+  uint64_t radio_rtt;
+  /*
+   Payload bytes of a full segment, at least 1.
+   */
+  uint32_t mss;
+  /*
+   Bytes of its IP and TCP headers; with `mss` at most 65535.
+   */
+  uint32_t headers;
+} jf_rapid_opening;
+
+/*
+ Events of a flow since its last sample. Amounts are payload in bytes, times ns.
+ */
+typedef struct jf_rapid_sample {
+  /*
+   Came from the server.
+   */
+  uint64_t arrived;
+  /*
+   Acknowledged by the UE.
+   */
+  uint64_t delivered;
+  /*
+   Waits in the proxy because the window of the leg to the UE is full; 0 if it waits for
+   another reason.
+   */
+  uint64_t waiting;
+  /*
+   Smoothed round trip of the leg to the server; 0 when unknown.
+   */
+  uint64_t wired_rtt;
+  /*
+   Smallest round trip of the leg to the UE since the last sample; 0 when unknown.
+   */
+  uint64_t radio_rtt;
+  /*
+   Smoothed round trip of the leg to the UE; 0 when unknown.
+   */
+  uint64_t radio_smoothed;
+  /*
+   1 if the proxy had no room and offered the server less than its window, else 0.
+   */
+  uint8_t held;
+  /*
+   0.
+   */
+  uint8_t reserved[7];
+} jf_rapid_sample;
+
+/*
+ A cell in a period: the part of a report that its UEs have in common.
+ */
+typedef struct jf_cell_report {
+  /*
+   End of the period in ns, by the cell's clock. It increases from report to report.
+   */
+  uint64_t at;
+  /*
+   Mean time between two downlink slots in ns, 1 to 10^9.
+   */
+  uint64_t slot;
+  /*
+   Blocks that the slots of the period offered in total.
+   */
+  uint64_t offered;
+  /*
+   Blocks given to all UEs.
+   */
+  uint64_t used;
+  /*
+   Downlink slots in the period.
+   */
+  uint32_t slots;
+  /*
+   UEs that were given blocks.
+   */
+  uint32_t active_ues;
+  /*
+   JF_CELL_BYTES, JF_CELL_LTE or JF_CELL_NR. The next two fields are for the latter two, those
+   after them for NR.
+   */
+  uint8_t kind;
+  /*
+   Table of modulation and coding schemes: LTE 1 (64QAM) or 2 (256QAM), NR 1 to 3.
+   */
+  uint8_t mcs_table;
+  /*
+   Spatial layers, 1 to 4.
+   */
+  uint8_t layers;
+  /*
+   Symbols of a slot that carry data or its reference signals, 1 to 14.
+   */
+  uint8_t symbols;
+  /*
+   Resource elements of a block that reference signals take.
+   */
+  uint8_t dmrs_res;
+  /*
+   0.
+   */
+  uint8_t reserved[3];
+} jf_cell_report;
+
+/*
+ A UE in the same period.
+ */
+typedef struct jf_ue_report {
+  /*
+   Blocks given to it.
+   */
+  uint64_t blocks;
+  /*
+   Blocks among these that carried HARQ retransmissions.
+   */
+  uint64_t repeats;
+  /*
+   Bytes sent to it in transport blocks, without retransmissions.
+   */
+  uint64_t bytes;
+  /*
+   Bytes in its RLC queues at the end.
+   */
+  uint64_t backlog;
+  /*
+   Its last modulation and coding scheme, or JF_MCS_NONE.
+   */
+  uint8_t mcs;
+  /*
+   0.
+   */
+  uint8_t reserved[7];
+} jf_ue_report;
+
+/*
+ A flow with new windows, in payload bytes.
+ */
+typedef struct jf_rapid_change {
+  /*
+   The caller's, from jf_rapid_opening.
+   */
+  uint64_t tag;
+  /*
+   Receive window advertised to the server; UINT64_MAX without a limit.
+   */
+  uint64_t server;
+  /*
+   Congestion window of the leg to the UE; UINT64_MAX without a limit.
+   */
+  uint64_t radio;
+  /*
+   0 while the flow waits for its turn: read nothing from the server, so that its window
+   closes. Else 1.
+   */
+  uint8_t reading;
+  /*
+   0.
+   */
+  uint8_t reserved[7];
+} jf_rapid_change;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1084,6 +1298,172 @@ jf_status jf_queue_on_timeout(struct jf_queue *queue, uint64_t now);
  As for jf_queue_destroy; `counts` is NULL or points at a place for the result.
  */
 jf_status jf_queue_counts(struct jf_queue *queue, struct jf_counts *counts);
+
+/*
+ Writes to `size` how many bytes a control with these settings needs.
+
+ # Safety
+ Each pointer is NULL or points to a value of its type.
+ */
+jf_status jf_rapid_size(const char *settings,
+                        size_t settings_length,
+                        size_t *size,
+                        struct jf_message *message);
+
+/*
+ Makes a control in the caller's memory, as jf_gate_init does.
+
+ # Safety
+ Each pointer is NULL or points to a value of its type.
+ */
+jf_status jf_rapid_init(void *memory,
+                        size_t memory_size,
+                        const char *settings,
+                        size_t settings_length,
+                        struct jf_rapid **rapid,
+                        struct jf_message *message);
+
+/*
+ Makes a control in memory from the heap, in one block.
+
+ # Safety
+ As for jf_rapid_init.
+ */
+jf_status jf_rapid_create(const char *settings,
+                          size_t settings_length,
+                          struct jf_rapid **rapid,
+                          struct jf_message *message);
+
+/*
+ Ends `rapid`; NULL is allowed.
+
+ # Safety
+ `rapid` is NULL or a handle of this library whose memory is still there.
+ */
+jf_status jf_rapid_destroy(struct jf_rapid *rapid);
+
+/*
+ A UE appears in the cell with number `cell`, from 0 on. Writes its handle, which is never 0, to
+ `ue`. JF_ERROR_FULL with as many UEs as the settings allow.
+
+ # Safety
+ As for jf_rapid_destroy; `ue` is NULL or points at a place for the result.
+ */
+jf_status jf_rapid_add_ue(struct jf_rapid *rapid, uint64_t now, uint32_t cell, uint64_t *ue);
+
+/*
+ Closes the flows of `ue` and forgets it; its share of the cell becomes free.
+
+ # Safety
+ As for jf_rapid_destroy.
+ */
+jf_status jf_rapid_remove_ue(struct jf_rapid *rapid, uint64_t now, uint64_t ue);
+
+/*
+ `ue` moves with its flows to the cell with number `cell`: from now on its reports are those of
+ this cell.
+
+ # Safety
+ As for jf_rapid_destroy.
+ */
+jf_status jf_rapid_move_ue(struct jf_rapid *rapid, uint64_t now, uint64_t ue, uint32_t cell);
+
+/*
+ All flows of `ue` together get at most `most` bytes a second from now on, headers included: the
+ limit of its subscription. UINT64_MAX: no limit.
+
+ # Safety
+ As for jf_rapid_destroy.
+ */
+jf_status jf_rapid_limit_ue(struct jf_rapid *rapid, uint64_t now, uint64_t ue, uint64_t most);
+
+/*
+ A flow of `ue` opens. Writes its handle, which is never 0, to `flow`. JF_ERROR_FULL with as many
+ flows as the settings allow.
+
+ # Safety
+ As for jf_rapid_destroy; `opening` and `flow` are NULL or point at what their types say.
+ */
+jf_status jf_rapid_open(struct jf_rapid *rapid,
+                        uint64_t now,
+                        uint64_t ue,
+                        const struct jf_rapid_opening *opening,
+                        uint64_t *flow);
+
+/*
+ `flow` closes; the others of its UE share its capacity.
+
+ # Safety
+ As for jf_rapid_destroy.
+ */
+jf_status jf_rapid_close(struct jf_rapid *rapid, uint64_t now, uint64_t flow);
+
+/*
+ From now on the proxy has no room and offers the server of `flow` less than its window. This
+ ends with a sample whose `held` is 0.
+
+ # Safety
+ As for jf_rapid_destroy.
+ */
+jf_status jf_rapid_hold(struct jf_rapid *rapid, uint64_t flow);
+
+/*
+ A sample of `flow`, due once per round trip of the leg to its server.
+
+ # Safety
+ As for jf_rapid_destroy; `sample` is NULL or points at a sample.
+ */
+jf_status jf_rapid_on_sample(struct jf_rapid *rapid,
+                             uint64_t now,
+                             uint64_t flow,
+                             const struct jf_rapid_sample *sample);
+
+/*
+ A report of the radio about `ue` arrives. JF_ERROR_ORDER if it is not newer than the last one;
+ JF_ERROR_RANGE if a field is out of its bounds or contradicts another.
+
+ # Safety
+ As for jf_rapid_destroy; `cell` and `own` are NULL or point at what their types say.
+ */
+jf_status jf_rapid_on_report(struct jf_rapid *rapid,
+                             uint64_t now,
+                             uint64_t ue,
+                             const struct jf_cell_report *cell,
+                             const struct jf_ue_report *own);
+
+/*
+ Writes to `at` the time at which jf_rapid_on_timer is due, in ns; UINT64_MAX for never.
+
+ # Safety
+ As for jf_rapid_destroy; `at` is NULL or points at a place for the result.
+ */
+jf_status jf_rapid_next_timer(struct jf_rapid *rapid, uint64_t *at);
+
+/*
+ Does the work that is due by `now`: reports grow old, flows fall silent.
+
+ # Safety
+ As for jf_rapid_destroy.
+ */
+jf_status jf_rapid_on_timer(struct jf_rapid *rapid, uint64_t now);
+
+/*
+ Writes a flow whose windows have changed, and its windows, to `change`. JF_EMPTY without one;
+ `change` is then not written. Call it until then after every other call.
+
+ # Safety
+ As for jf_rapid_destroy; `change` is NULL or points at a place for the result.
+ */
+jf_status jf_rapid_next_change(struct jf_rapid *rapid, struct jf_rapid_change *change);
+
+/*
+ Writes to `rate` the capacity of `ue` in bytes a second, headers included, that was last divided
+ among its flows. JF_EMPTY while it is unknown; `rate` is then not written.
+
+ # Safety
+ As for jf_rapid_destroy; `rate` is NULL or points at a place for the result.
+ */
+jf_status jf_rapid_capacity(struct jf_rapid *rapid, uint64_t ue, double *rate);
 
 /*
  The text of `status`, for people; never NULL. It is valid for ever.

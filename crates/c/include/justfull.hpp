@@ -203,6 +203,60 @@ class eqp {
   detail::owned<jf_eqp, jf_eqp_destroy> handle_;
 };
 
+// RAPID's control of a proxy that splits TCP.
+class rapid {
+ public:
+  explicit rapid(std::string_view settings)
+      : handle_(detail::made<jf_rapid>([&](jf_rapid **out, jf_message *message) {
+          return jf_rapid_create(settings.data(), settings.size(), out, message);
+        })) {}
+
+  rapid(memory place, std::string_view settings)
+      : handle_(detail::made<jf_rapid>([&](jf_rapid **out, jf_message *message) {
+          return jf_rapid_init(place.at, place.size, settings.data(), settings.size(), out,
+                               message);
+        })) {}
+
+  static size_t size(std::string_view settings) {
+    return detail::sized([&](size_t *bytes, jf_message *message) {
+      return jf_rapid_size(settings.data(), settings.size(), bytes, message);
+    });
+  }
+
+  jf_status add_ue(uint64_t now, uint32_t cell, uint64_t &ue) noexcept {
+    return jf_rapid_add_ue(handle_.get(), now, cell, &ue);
+  }
+  jf_status remove_ue(uint64_t now, uint64_t ue) noexcept {
+    return jf_rapid_remove_ue(handle_.get(), now, ue);
+  }
+  jf_status move_ue(uint64_t now, uint64_t ue, uint32_t cell) noexcept {
+    return jf_rapid_move_ue(handle_.get(), now, ue, cell);
+  }
+  jf_status open(uint64_t now, uint64_t ue, const jf_rapid_opening &opening,
+                 uint64_t &flow) noexcept {
+    return jf_rapid_open(handle_.get(), now, ue, &opening, &flow);
+  }
+  jf_status close(uint64_t now, uint64_t flow) noexcept {
+    return jf_rapid_close(handle_.get(), now, flow);
+  }
+  jf_status on_sample(uint64_t now, uint64_t flow, const jf_rapid_sample &sample) noexcept {
+    return jf_rapid_on_sample(handle_.get(), now, flow, &sample);
+  }
+  jf_status on_report(uint64_t now, uint64_t ue, const jf_cell_report &cell,
+                      const jf_ue_report &own) noexcept {
+    return jf_rapid_on_report(handle_.get(), now, ue, &cell, &own);
+  }
+  jf_status next_timer(uint64_t &at) noexcept { return jf_rapid_next_timer(handle_.get(), &at); }
+  jf_status on_timer(uint64_t now) noexcept { return jf_rapid_on_timer(handle_.get(), now); }
+  jf_status next_change(jf_rapid_change &change) noexcept {
+    return jf_rapid_next_change(handle_.get(), &change);
+  }
+  jf_rapid *get() const noexcept { return handle_.get(); }
+
+ private:
+  detail::owned<jf_rapid, jf_rapid_destroy> handle_;
+};
+
 }  // namespace jf
 
 #endif  // JUSTFULL_HPP

@@ -32,6 +32,8 @@ pub mod pacer;
 pub mod packet;
 #[allow(unsafe_code, reason = "functions of C")]
 pub mod queue;
+#[allow(unsafe_code, reason = "functions of C")]
+pub mod rapid;
 mod settings;
 #[allow(unsafe_code, reason = "functions of C")]
 pub mod status;

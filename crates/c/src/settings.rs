@@ -1,5 +1,6 @@
 //! Settings as TOML text, in the form of the sections of a scenario file.
 
+use crate::rapid::Rapid;
 use justfull_base::error::ensure;
 use justfull_base::rng::{mix, stream_key};
 use justfull_base::{ConfigError, Duration, Layer};
@@ -8,6 +9,7 @@ use justfull_ran::config::PollConfig;
 use justfull_ran::gate::{Gate, GateConfig};
 use justfull_ran::limiter::{CapacityUnit, GrantContext, LimiterConfig};
 use justfull_ran::{QosFlowConfig, SdapConfig};
+use justfull_rapid::{ControlConfig, PayloadControl, Room};
 use serde::Deserialize;
 
 /// Places of a queue whose limit is not one in packets.
@@ -15,6 +17,9 @@ const PLACES: u32 = 4096;
 
 /// Most places of a queue.
 pub(crate) const MOST_PLACES: u32 = 65_536;
+
+/// Most places for flows in the lists of a control's UEs.
+const MOST_MEMBERS: u32 = 1 << 23;
 
 /// Settings of a gate. See the header.
 #[derive(Clone, Debug, Deserialize)]
@@ -49,6 +54,33 @@ pub(crate) struct QueueSettings {
     capacity: Option<u32>,
     #[serde(default)]
     queue: QueueConfig,
+}
+
+/// Settings of RAPID's control. See the guide.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RapidSettings {
+    #[serde(default = "one_cell")]
+    cells: u32,
+    #[serde(default = "few_ues")]
+    ues: u32,
+    #[serde(default = "some_flows")]
+    flows: u32,
+    flows_of_ue: Option<u32>,
+    #[serde(default)]
+    control: ControlConfig,
+}
+
+const fn one_cell() -> u32 {
+    1
+}
+
+const fn few_ues() -> u32 {
+    32
+}
+
+const fn some_flows() -> u32 {
+    1024
 }
 
 const fn bytes() -> CapacityUnit {
@@ -166,9 +198,65 @@ impl QueueSettings {
     }
 }
 
+impl RapidSettings {
+    fn room(&self) -> Result<Room, ConfigError> {
+        const WHY: &str = "the memory of a control is allocated when it is made";
+        let (ues, flows) = (self.ues, self.flows);
+        let flows_of_ue = self.flows_of_ue.unwrap_or(flows.min(256));
+        for (field, number, most) in [
+            ("cells", self.cells, 4096),
+            ("ues", ues, 16_384),
+            ("flows", flows, 262_144),
+            ("flows_of_ue", flows_of_ue, flows),
+        ] {
+            let allowed = format!("1 to {most}");
+            ensure((1..=most).contains(&number), field, &number, &allowed, WHY)?;
+        }
+        let places = ues * flows_of_ue;
+        ensure(
+            places <= MOST_MEMBERS,
+            "flows_of_ue",
+            &flows_of_ue,
+            &format!("{MOST_MEMBERS} places for flows of all UEs together"),
+            WHY,
+        )?;
+        Ok(Room { ues, flows, flows_of_ue })
+    }
+
+    /// A control with its memory, and its cells.
+    pub(crate) fn build(&self) -> Result<Rapid, ConfigError> {
+        let room = self.room()?;
+        let mut control =
+            PayloadControl::new(&self.control).map_err(|error| error.within("control"))?;
+        let cells = (0..self.cells).map(|_| control.control.add_cell()).collect();
+        control.set_room(room);
+        Ok(Rapid { control, cells })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_control_larger_than_any_bound_is_refused_before_its_memory_is_allocated() {
+        let refused = |text: &str| {
+            let settings: RapidSettings = toml::from_str(text).expect("settings");
+            settings.build().err().map(|error| error.field.to_string())
+        };
+        for (text, field) in [
+            ("cells = 0", "cells"),
+            ("ues = 16385", "ues"),
+            ("flows = 262145", "flows"),
+            ("flows = 10\nflows_of_ue = 11", "flows_of_ue"),
+            ("ues = 16384\nflows = 1024\nflows_of_ue = 1024", "flows_of_ue"),
+        ] {
+            assert_eq!(refused(text).as_deref(), Some(field), "{text}");
+        }
+        let wrong = refused("control = { kind = \"rapid\", probe = 9 }");
+        assert_eq!(wrong.as_deref(), Some("control.probe"));
+        assert_eq!(refused(""), None);
+    }
 
     #[test]
     fn a_queue_lacks_places_only_where_its_own_limit_does_not_keep_to_them() {

@@ -11,7 +11,7 @@ pub enum jf_status {
     JF_OK = 0,
     /// Done: the packet was dropped.
     JF_DROPPED = 1,
-    /// Done: there is no packet.
+    /// Done: there is nothing to return.
     JF_EMPTY = 2,
     /// A pointer is NULL that must not be.
     JF_ERROR_NULL = -1,
@@ -23,7 +23,7 @@ pub enum jf_status {
     JF_ERROR_TIME = -4,
     /// A packet's size is not 1 B to the MTU.
     JF_ERROR_SIZE = -5,
-    /// There is no such QoS flow.
+    /// There is no such flow.
     JF_ERROR_FLOW = -6,
     /// There is no such bearer.
     JF_ERROR_BEARER = -7,
@@ -37,6 +37,12 @@ pub enum jf_status {
     JF_ERROR_ORDER = -11,
     /// The object has found a fault in itself, now or before. Destroy it, and report the fault.
     JF_ERROR_BROKEN = -12,
+    /// There is no such cell.
+    JF_ERROR_CELL = -13,
+    /// There is no such UE, or it was removed.
+    JF_ERROR_UE = -14,
+    /// There are as many UEs or flows as the settings allow.
+    JF_ERROR_FULL = -15,
 }
 
 use jf_status::*;
@@ -45,22 +51,25 @@ use jf_status::*;
 pub(crate) type Answer = Result<jf_status, jf_status>;
 
 /// Each status with its text.
-const TEXTS: [(jf_status, &CStr); 15] = [
+const TEXTS: [(jf_status, &CStr); 18] = [
     (JF_OK, c"done"),
     (JF_DROPPED, c"the packet was dropped"),
-    (JF_EMPTY, c"there is no packet"),
+    (JF_EMPTY, c"there is nothing to return"),
     (JF_ERROR_NULL, c"a pointer is NULL that must not be"),
     (JF_ERROR_HANDLE, c"the handle is no object of this kind, or one that is destroyed"),
     (JF_ERROR_BUSY, c"the object is in a call already: a callback has called it"),
     (JF_ERROR_TIME, c"the time is before that of an earlier call, or above JF_TIME_MAX"),
     (JF_ERROR_SIZE, c"the packet's size is not 1 B to the MTU"),
-    (JF_ERROR_FLOW, c"there is no such QoS flow"),
+    (JF_ERROR_FLOW, c"there is no such flow"),
     (JF_ERROR_BEARER, c"there is no such bearer"),
     (JF_ERROR_RANGE, c"a value is out of its bounds"),
     (JF_ERROR_MEMORY, c"the memory is too small, or not aligned to JF_ALIGN"),
     (JF_ERROR_SETTINGS, c"the settings are wrong"),
     (JF_ERROR_ORDER, c"the call does not fit the calls before it"),
     (JF_ERROR_BROKEN, c"the object has found a fault in itself: destroy it and report the fault"),
+    (JF_ERROR_CELL, c"there is no such cell"),
+    (JF_ERROR_UE, c"there is no such UE, or it was removed"),
+    (JF_ERROR_FULL, c"there are as many UEs or flows as the settings allow"),
 ];
 
 /// The text of `status`, for people; never NULL. It is valid for ever.

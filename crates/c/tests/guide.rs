@@ -56,13 +56,22 @@ fn counts(said: &str) -> (u64, u64) {
 }
 
 #[test]
-fn the_settings_of_the_page_make_a_gate() {
+fn the_settings_of_the_page_make_a_gate_and_a_control() {
     use justfull::gate::jf_gate_size;
+    use justfull::rapid::jf_rapid_size;
     let blocks = blocks("toml");
-    assert_eq!(blocks.len(), 1, "blocks of settings");
-    let (text, mut size) = (blocks[0].as_bytes(), 0);
+    let [gate, control] = &blocks[..] else { panic!("blocks of settings: {blocks:?}") };
+    let (mut of_gate, mut of_control) = (0, 0);
     // SAFETY: the settings are there.
-    let told = unsafe { jf_gate_size(text.as_ptr().cast(), text.len(), Some(&mut size), None) };
-    assert_eq!(told, justfull::jf_status::JF_OK);
-    assert!(size > 10_000, "{size} B");
+    let told = unsafe {
+        let of_gate = Some(&mut of_gate);
+        let of_control = Some(&mut of_control);
+        [
+            jf_gate_size(gate.as_ptr().cast(), gate.len(), of_gate, None),
+            jf_rapid_size(control.as_ptr().cast(), control.len(), of_control, None),
+        ]
+    };
+    assert_eq!(told, [justfull::jf_status::JF_OK; 2]);
+    // A connection takes some hundred bytes.
+    assert!(of_gate > 10_000 && of_control > 2_000 * 100, "{of_gate} and {of_control} B");
 }

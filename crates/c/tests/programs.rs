@@ -21,6 +21,11 @@ fn every_wrong_call_from_c_is_answered_with_an_error_that_changes_nothing() {
 }
 
 #[test]
+fn rapid_from_c_decides_as_by_hand_and_answers_every_wrong_call() {
+    assert_eq!(run("rapid.c", &SANITIZED), "every call is answered\n");
+}
+
+#[test]
 fn objects_in_cpp_end_with_their_scope_and_say_why_they_were_not_made() {
     assert_eq!(run("raii.cpp", &SANITIZED), "objects end with their scope\n");
 }

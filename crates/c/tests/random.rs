@@ -1,6 +1,9 @@
 //! Random calls with random and extreme arguments: no object ever finds a fault in itself, and each
 //! queue conserves its packets.
 
+#[path = "random/rapid.rs"]
+mod rapid;
+
 use justfull::gate::{
     jf_gate, jf_gate_bypass, jf_gate_counts, jf_gate_create, jf_gate_destroy, jf_gate_drain,
     jf_gate_next_timeout, jf_gate_offer, jf_gate_on_departed, jf_gate_on_slot, jf_gate_on_timeout,

@@ -1,5 +1,5 @@
-//! Golden vectors: input and output of every limiter, pacer, AQM, discipline and of EQP, for who
-//! ports one to another language. The format is in `docs/vectors.md`. They are made here from the
+//! Golden vectors: input and output of every limiter, pacer, AQM, discipline, of EQP and RAPID, for
+//! who ports one to another language. The format is in `docs/vectors.md`. They are made here from the
 //! algorithms, and a program in C reads them and finds the same through the library.
 //! `JUSTFULL_BLESS=1` writes them (`cargo xtask golden --bless`).
 
@@ -12,6 +12,8 @@ mod limiter;
 mod pacer;
 #[path = "vectors/queue.rs"]
 mod queue;
+#[path = "vectors/rapid.rs"]
+mod rapid;
 
 use built::{SANITIZED, compiled, crate_root, output};
 use std::collections::BTreeMap;
@@ -44,7 +46,7 @@ impl Vector {
 
 fn all() -> BTreeMap<String, String> {
     let made = limiter::all().into_iter().chain(pacer::all()).chain(queue::all());
-    made.chain([eqp::vector()]).map(Vector::text).collect()
+    made.chain([eqp::vector()]).chain(rapid::all()).map(Vector::text).collect()
 }
 
 fn folder() -> PathBuf {
@@ -96,9 +98,12 @@ fn a_vector_that_is_changed_in_one_number_is_found() {
     let out = tempfile::tempdir().expect("a folder");
     let source = crate_root().join("tests/programs/vectors.c");
     let program = compiled(&source, &["-O1"], out.path());
-    for (name, word) in
-        [("limiter-drql.txt", "room "), ("queue-codel.txt", "dequeue "), ("eqp-eqp.txt", "ue ")]
-    {
+    for (name, word) in [
+        ("limiter-drql.txt", "room "),
+        ("queue-codel.txt", "dequeue "),
+        ("eqp-eqp.txt", "ue "),
+        ("rapid-rapid.txt", "windows "),
+    ] {
         let text = fs::read_to_string(folder().join(name)).expect("a vector");
         let mut lines: Vec<String> = text.lines().map(String::from).collect();
         let last = lines.iter().rposition(|line| line.starts_with(word)).expect("a line");

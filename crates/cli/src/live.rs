@@ -92,7 +92,10 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         .map(|address| metrics::Server::start(address, last.clone()))
         .transpose()?;
     if let Some(server) = &metrics {
-        say(&format!("metrics at http://{}/metrics", server.address()));
+        let at = server.address();
+        let page = format!("; justfull ui --watch {at}");
+        let page = if cfg!(feature = "ui") { page.as_str() } else { "" };
+        say(&format!("metrics at http://{at}/metrics{page}"));
     }
     let rnis = args.rnis.as_deref().map(|at| Rnis::start(at, &args.allow_callbacks)).transpose()?;
     if let Some(rnis) = &rnis {

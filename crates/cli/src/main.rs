@@ -15,6 +15,7 @@ mod compare;
 mod complete;
 mod completions;
 mod demo;
+mod earlier;
 mod explain;
 #[cfg(feature = "f1u")]
 mod f1u;
@@ -134,6 +135,7 @@ commands! {
     List(list::ListArgs) => list::list;
     Explain(explain::ExplainArgs) => explain::explain;
     Check(check::CheckArgs) => check::check;
+    Runs(earlier::RunsArgs) => earlier::runs;
     Compare(compare::CompareArgs) => compare::compare;
     Plot(plot::PlotArgs) => plot::plot;
     New(new::NewArgs) => new::new;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
      justfull new my.toml --lte --ues 4 --traffic download,call,pages\n  \
      justfull new my --trace walk.trace --method Vanilla --method DRQL --runs 5\n\n\
      Kinds of traffic: download and upload (TCP), call (G.711), game (60 frames a second), \
-     pages, ping."
+     pages, video (adaptive), ping."
 ))]
 pub(crate) struct NewArgs {
     /// File to write, or its name without .toml; - is standard output
@@ -93,6 +93,7 @@ pub(crate) enum TrafficName {
     Call,
     Game,
     Pages,
+    Video,
     Ping,
 }
 
@@ -104,6 +105,7 @@ impl From<TrafficName> for Traffic {
             TrafficName::Call => Self::Call,
             TrafficName::Game => Self::Game,
             TrafficName::Pages => Self::Pages,
+            TrafficName::Video => Self::Video,
             TrafficName::Ping => Self::Ping,
         }
     }

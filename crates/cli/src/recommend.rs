@@ -34,7 +34,8 @@ use std::path::{Path, PathBuf};
      Three kinds of methods are out: those that lose over one per cent of a low-latency \
      flow's packets more than the method that loses least; those with a p99 of these flows' \
      delay above 400 ms, if another has less; and sluggish ones, whose pages load 5 times as long \
-     as another's, or whose round trips exceed a second and 10 times another's. Of the rest, \
+     as another's, whose adaptive video stalls for over one per cent more of the time, or whose \
+     round trips exceed a second and 10 times another's. Of the rest, \
      those with 95 % of the greatest goodput of the other flows stay; of these those within 10 % \
      or 1 ms of the least p99; and of these the one with the least round trip is recommended. A \
      packet is lost if it was dropped on its way to the UE, not if it was still queued at the \

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 /// Look at a cell and touch it: a page in your browser, served on this machine only
 #[derive(Args)]
-#[command(after_help = "Examples:\n  justfull ui\n  justfull ui results --port 8100\n\n\
+#[command(after_help = "Examples:\n  justfull ui\n  justfull ui results --port 8100\n  \
+    justfull ui --watch 9100                           a run of `justfull live --metrics 9100`\n  \
+    justfull ui --watch /run/justfull-proxy.sock       a running proxy\n\n\
     The page simulates while you move its controls. Its address has a token; keep it to yourself. \
     Ctrl-C ends it.")]
 pub(crate) struct UiArgs {
@@ -17,6 +19,11 @@ pub(crate) struct UiArgs {
     /// Port on the loopback address; 0 for any free port
     #[arg(long, default_value_t = 0)]
     port: u16,
+    /// Show this live run or proxy while it runs: an address of metrics such as
+    /// http://127.0.0.1:9100/metrics, a port of 127.0.0.1, or the socket of a proxy; may be given
+    /// several times
+    #[arg(long, value_name = "PLACE")]
+    watch: Vec<String>,
     /// Print the address without opening a browser
     #[arg(long)]
     no_browser: bool,
@@ -35,16 +42,21 @@ mod shown {
     use crate::runs::threads;
     use crate::scenarios::data_dir;
     use crate::terminal::{print, say};
-    use justfull_ui::{Options, Ui};
+    use justfull_ui::{Options, Ui, Watched};
     use std::process::{Command, Stdio};
     use std::sync::mpsc;
 
     /// Serves the page until Ctrl-C.
     pub(crate) fn ui(args: &UiArgs) -> Result<(), Failure> {
+        let place = |text: &String| {
+            let parsed = text.parse::<Watched>();
+            parsed.map_err(|why| Failure::Usage(format!("--watch: found {text}, {why}")))
+        };
         let options = Options {
             port: args.port,
             folder: args.folder.clone(),
             data: data_dir(),
+            watched: args.watch.iter().map(place).collect::<Result<_, _>>()?,
             threads: threads(&args.jobs),
             version: VERSION.into(),
         };

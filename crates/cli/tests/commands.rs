@@ -372,6 +372,39 @@ fn the_methods_of_a_folder_are_compared_with_one_of_them() {
 }
 
 #[test]
+fn earlier_runs_are_listed_with_their_settings_and_figures() {
+    let room = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
+    let set = ["--set", "rlc.queue.limit=200kB", "--duration", "12s", "-q", "--out"];
+    let words = ["run", "voip-over-lte", "--method", "Vanilla", "--method", "DRQL", "--runs", "2"];
+    assert!(justfull(&[&words[..], &set, &[&at("deep/er")]].concat()).status.success());
+    let (place, missing) = (at(""), at("none"));
+    let json: serde_json::Value =
+        serde_json::from_str(&text(&["runs", &place, "--json"])).expect("a list");
+    let [run] = json.as_array().expect("a list").as_slice() else { panic!("{json}") };
+    assert_eq!(run["scenario"], "voip-over-lte");
+    assert_eq!(run["methods"], serde_json::json!(["Vanilla", "DRQL"]));
+    assert_eq!(run["seeds"], serde_json::json!([1, 2]));
+    assert_eq!(run["settings"], serde_json::json!(["rlc.queue.limit=200kB"]));
+    assert_eq!((run["duration_s"].as_f64(), &run["flow"]), (Some(12.0), &"voip".into()));
+    let delay = |at: usize| run["figures"][at]["delay_ms_p99"].as_f64().expect("a delay");
+    assert!(delay(0) > delay(1), "{run}");
+    let shown = |columns: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+        let done = command.args(["runs", "deep"]).current_dir(&room).env("COLUMNS", columns);
+        String::from_utf8(done.output().expect("it starts").stdout).expect("text")
+    };
+    let wide = shown("160");
+    for part in ["deep/er", "voip-over-lte", "Vanilla, DRQL", "   rlc.queue.limit=200kB"] {
+        assert!(wide.contains(part), "{part}: {wide}");
+    }
+    let narrow = shown("80");
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    assert!(narrow.contains("Too narrow for:") && narrow.contains("deep/er"), "{narrow}");
+    assert!(refused(&["runs", &missing]).contains("allowed is a folder of results"));
+}
+
+#[test]
 fn a_figure_is_drawn_from_results_and_what_is_not_in_them_is_said() {
     let room = tempfile::tempdir().expect("a folder");
     let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
@@ -389,12 +422,30 @@ fn a_figure_is_drawn_from_results_and_what_is_not_in_them_is_said() {
         let svg = text(&["plot", &results, "--kind", kind, "--y", "delay", "--flow", "ping"]);
         assert!(svg.starts_with("<svg ") && svg.contains("DRQL"));
     }
+    for (y, label) in [("delay", "delay.p50, ms"), ("goodput", "goodput, Mbit/s")] {
+        let svg = text(&["plot", &results, "--kind", "series", "--y", y, "--flow", "ping"]);
+        assert!(svg.contains(label) && svg.contains("DRQL") && svg.contains("time, s"), "{y}");
+    }
+    let series = ["plot", &results, "--kind", "series", "--y", "rlc_packets", "--style", "ieee"];
+    let svg = text(&series);
+    assert!(svg.contains(" width=\"3.5in\"") && svg.contains("Time (s)"), "{svg}");
     for (rest, why) in [
         (&["--y", "dellay.p99"][..], "--y: no column `dellay.p99`; did you mean delay.p99"),
         (&["--y", "delay.p99", "--flow", "x"], "no flow `x`; there is"),
         (&["--y", "delay.p99", "--x", "rate"], "sweeps interval_ms, not rate"),
         (&["--y", "delay.p99", "--kind", "points"], "needs --x COLUMN"),
         (&["--y", "dlay", "--kind", "cdf"], "no `dlay`; there is"),
+        (
+            &["--y", "dely", "--kind", "series"],
+            "--y: no quantity `dely` over time; did you mean de",
+        ),
+        (&["--y", "delay", "--kind", "series", "--seed", "7"], "no seed 7; there is 1"),
+        (&["--y", "delay", "--kind", "series", "--x", "rate"], "--x: the axis of a series is the"),
+        (&["--y", "delay", "--kind", "cdf", "--seed", "1"], "--seed: allowed for --kind series"),
+        (
+            &["--y", "rlc_packets", "--kind", "series", "--flow", "ping"],
+            "--flow: rlc_packets has all flows together",
+        ),
     ] {
         let done = justfull(&[&["plot", &results], rest].concat());
         let said = String::from_utf8_lossy(&done.stderr);

@@ -8,8 +8,9 @@ mod devtools;
 use devtools::Browser;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::path::Path;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -31,9 +32,15 @@ impl Served {
     }
 
     fn of(folder: &Path) -> Self {
+        Self::watching(folder, &[])
+    }
+
+    /// A page for `folder` that watches `places`.
+    fn watching(folder: &Path, places: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_justfull"))
             .args(["ui", "--no-browser"])
             .arg(folder)
+            .args(places.iter().flat_map(|place| ["--watch", place]))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -170,7 +177,7 @@ fn wrong_orders_get_one_sentence_and_files_outside_the_folder_are_not_read() {
         let (status, body) = page.own("POST", &format!("/api/trace/{name}"), "0,1\n1,2\n");
         assert_eq!(status, 400, "{name}: {body}");
     }
-    assert_eq!(page.own("GET", "/api/results/..%2F..", "").0, 404);
+    assert_eq!(page.own("GET", "/api/saved?folder=..%2F..", "").0, 404);
 }
 
 #[test]
@@ -225,7 +232,7 @@ fn the_page_answers_its_question_and_follows_a_slider_without_a_request_beyond_l
     assert!(browser.text("location.hash").contains("buffer=100"), "the state has a link");
     let command = browser.text("asCommand(order())");
     assert!(command.starts_with("justfull run demo"), "{command}");
-    for view in ["study", "results", "learn"] {
+    for view in ["study", "results", "live", "learn"] {
         browser.eval(&format!("document.getElementById('tab-{view}').click()"));
     }
     browser.until("document.querySelectorAll('#study-methods input').length > 10");
@@ -242,10 +249,251 @@ fn the_page_answers_its_question_and_follows_a_slider_without_a_request_beyond_l
     assert_eq!(browser.faults(), Vec::<String>::new());
 }
 
+/// Results of a short call and download below `folder`.
+fn results(folder: &Path, name: &str, settings: &[&str]) {
+    let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .args(["run", "voip-over-lte", "--method", "Vanilla", "--method", "DRQL", "--runs", "3"])
+        .args(["--duration", "12s", "--quiet", "--out", name])
+        .args(settings.iter().flat_map(|one| ["--set", one]))
+        .current_dir(folder)
+        .output()
+        .expect("the program starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn earlier_runs_are_listed_opened_and_compared_and_their_names_are_only_text() {
+    let folder = TempDir::new().expect("a folder");
+    const HOSTILE: &str = "<img src=x onerror=document.title=1>";
+    results(folder.path(), "plain", &[]);
+    results(folder.path(), &format!("deep/{HOSTILE}"), &["rlc.queue.limit=200kB"]);
+    let page = Served::of(folder.path());
+    let (status, body) = page.own("GET", "/api/results", "");
+    assert_eq!(status, 200, "{body}");
+    let list: Value = serde_json::from_str(&body).expect("an answer of JSON");
+    let runs = list["runs"].as_array().expect("a list");
+    assert_eq!((list["all"].as_u64(), runs.len()), (Some(2), 2));
+    assert_eq!(runs[0]["folder"], format!("deep/{HOSTILE}"));
+    assert_eq!(runs[0]["settings"], json!(["rlc.queue.limit=200kB"]));
+    let ask = |name: &str| page.own("GET", &format!("/api/saved?folder={name}"), "").0;
+    assert_eq!(ask("plain"), 200);
+    for name in ["", ".", "deep", "..", "plain%2F..%2Fplain", "%2Fetc", "plain/figures"] {
+        assert_eq!(ask(name), 404, "{name}");
+    }
+    let Some(mut browser) = Browser::new() else { return };
+    browser.open(&format!("{}#view=results", page.url));
+    browser.until("document.querySelectorAll('#results-list tbody tr').length === 2");
+    let text = browser.text("document.getElementById('results-list').textContent");
+    assert!(text.contains(HOSTILE) && text.contains("rlc.queue.limit=200kB"), "{text}");
+    browser.eval("document.querySelector('#results-list tbody tr:nth-child(2) button').click()");
+    browser.until("document.querySelectorAll('#results-table tbody tr').length === 4");
+    browser.until("document.querySelectorAll('#results-chart canvas').length === 1");
+    let command = browser.text("comparison()");
+    assert!(command.contains("--kind series --y delay.p90 --flow"), "{command}");
+    for what in ["goodput", "cdf", "queue", "delay"] {
+        browser.eval(&format!(
+            "(() => {{ const what = document.getElementById('results-what'); what.value = \
+             '{what}'; what.dispatchEvent(new Event('change')); }})()"
+        ));
+        let drawn = "charts.get('results-chart').plot.data.slice(1).every(values => \
+                     values.filter(value => value != null).length > 10)";
+        assert_eq!(browser.eval(drawn), json!(true), "{what}");
+    }
+    browser.eval("document.querySelector('#results-list tbody tr:nth-child(1) input').click()");
+    browser.until("document.querySelectorAll('#results-table tbody tr').length === 8");
+    assert_eq!(browser.eval("charts.get('results-chart').plot.series.length"), json!(5));
+    let command = browser.text("comparison()");
+    assert!(command.starts_with("justfull compare ") && command.contains("'"), "{command}");
+    let link = browser.text("location.href");
+    browser.open(&link);
+    browser.until("document.querySelectorAll('#results-table tbody tr').length === 8");
+    assert_ne!(browser.text("document.title"), "1");
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+/// A stand-in for a proxy with two connections, each of which has more bytes at each request.
+fn proxy(folder: &Path) -> PathBuf {
+    let path = folder.join("proxy.sock");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    std::thread::spawn(move || {
+        for (number, mut stream) in (2_u64..).zip(listener.incoming().flatten()) {
+            let mut question = String::new();
+            let _ = BufReader::new(&stream).read_line(&mut question);
+            // A picture takes two questions.
+            let seconds = number / 2;
+            let flow = |n: u64| {
+                json!({
+                    "client": format!("10.45.0.1:500{n}<script>document.title=1</script>"),
+                    "server": "10.46.0.1:443", "category": "slow", "bytes_up": 0,
+                    "bytes_down": n * seconds * 500_000, "server_window": 14_480,
+                    "radio_window": 28_960, "in_flight": 1_448, "wired_rtt_s": 0.01,
+                    "radio_rtt_s": 0.02,
+                })
+            };
+            let answer = match question.trim() {
+                "status" => json!({
+                    "state": "running", "seconds": seconds, "control": "rapid", "flows": 2,
+                    "radio_leg": "struct_ops", "unsplit": [], "ues": [],
+                    "radio": { "source": "json_lines", "state": "connected" },
+                    "cells": [{ "cell": "east", "capacity_bytes_per_s": 2_500_000.0 }],
+                }),
+                _ => Value::Array((1..=2).map(flow).collect()),
+            };
+            let _ = stream.write_all(answer.to_string().as_bytes());
+        }
+    });
+    path
+}
+
+#[test]
+fn a_proxy_is_watched_with_its_capacity_windows_round_trips_and_connections() {
+    let folder = TempDir::new().expect("a folder");
+    let socket = proxy(folder.path());
+    let page = Served::watching(folder.path(), &[socket.to_str().expect("text")]);
+    let Some(mut browser) = Browser::new() else { return };
+    browser.open(&format!("{}#view=live", page.url));
+    browser.until("Number(document.getElementById('main').dataset.watched) > 2");
+    let answer = browser.text("document.getElementById('live-answer').textContent");
+    assert!(answer.contains("The proxy is running; control rapid"), "{answer}");
+    for (value, expected) in [
+        ("rate_mbit_s['to the UEs']", "12"),
+        ("capacity_mbit_s", "20"),
+        ("delay_ms['radio leg']", "20"),
+        ("level['windows of the radio legs, kB']", "57.92"),
+    ] {
+        let found = browser.text(&format!("String(live.points.at(-1).{value})"));
+        assert_eq!(found, expected, "{value}");
+    }
+    for chart in ["live-delay", "live-rate", "live-level"] {
+        let canvas = format!("document.querySelectorAll('#{chart} canvas').length");
+        assert_eq!(browser.eval(&canvas), json!(1), "{chart}");
+    }
+    let rows = "document.querySelectorAll('#live-table tbody tr').length";
+    assert_eq!(browser.eval(rows), json!(2));
+    let first = browser.text("document.querySelector('#live-table tbody td').textContent");
+    assert!(first.starts_with("10.45.0.1:5002<script>"), "the busiest first: {first}");
+    assert_ne!(browser.text("document.title"), "1");
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
+/// A server that answers each request with `answer`, and counts them by its address.
+fn server(answer: String) -> (String, std::sync::Arc<std::sync::atomic::AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it has one").to_string();
+    let count = std::sync::Arc::<std::sync::atomic::AtomicU32>::default();
+    let own = std::sync::Arc::clone(&count);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            own.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let mut request = [0; 4_096];
+            let _ = stream.read(&mut request).and_then(|_| stream.write_all(answer.as_bytes()));
+        }
+    });
+    (address, count)
+}
+
+#[test]
+fn what_is_watched_sends_the_program_nowhere_else_and_a_bad_answer_is_one_sentence() {
+    let (elsewhere, asked) = server("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".into());
+    let moved = format!(
+        "HTTP/1.1 302 Found\r\nlocation: http://{elsewhere}/metrics\r\ncontent-length: 0\r\n\
+         connection: close\r\n\r\n"
+    );
+    let page = "<html><script>document.title=1</script>";
+    let text = format!(
+        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{page}",
+        page.len()
+    );
+    let (moved, text) = (server(moved).0, server(text).0);
+    let folder = TempDir::new().expect("a folder");
+    let page = Served::watching(folder.path(), &[&moved, &text, "/no/such/socket"]);
+    for (place, why) in
+        [(0, "it answers with status 302"), (1, "line 1 is no metric"), (2, "cannot ask the proxy")]
+    {
+        let mut problem = String::new();
+        while problem.is_empty() {
+            let (status, body) = page.own("GET", &format!("/api/watch/{place}"), "");
+            assert_eq!(status, 200, "{body}");
+            let answer: Value = serde_json::from_str(&body).expect("an answer of JSON");
+            problem = answer["problem"].as_str().unwrap_or_default().to_owned();
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(problem.starts_with(why), "{problem}");
+    }
+    assert_eq!(asked.load(std::sync::atomic::Ordering::Relaxed), 0);
+    for (path, expected) in
+        [("/api/watch/3", 404), ("/api/watch/x", 400), ("/api/watch/0?from=x", 400)]
+    {
+        assert_eq!(page.own("GET", path, "").0, expected, "{path}");
+    }
+    for place in ["https://127.0.0.1/metrics", "http://", "ftp://x"] {
+        let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
+            .args(["ui", "--no-browser", "--watch", place])
+            .output()
+            .expect("the program starts");
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let named = said.contains(&format!("--watch: found {place}, allowed is the address of"));
+        assert!(done.status.code() == Some(2) && named, "{said}");
+    }
+}
+
+#[test]
+fn the_methods_of_a_live_run_are_watched_one_over_the_other() {
+    let check = Command::new(env!("CARGO_BIN_EXE_justfull")).args(["live", "--check"]).output();
+    let check = check.expect("the program starts");
+    if !check.status.success() {
+        assert!(std::env::var_os("CI").is_none(), "live runs must not be skipped in CI");
+        println!("skipped: {}", String::from_utf8_lossy(&check.stderr));
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let mut run = Command::new("env")
+        .args(["--default-signal", env!("CARGO_BIN_EXE_justfull"), "live", "live-lte"])
+        .args(["--method", "Vanilla", "--method", "Justfull", "--duration", "5s"])
+        .args(["--set", "warmup=500ms", "--allow-late", "--no-files", "--metrics", "0"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut said = BufReader::new(run.stderr.take().expect("it is piped"));
+    let address = said.by_ref().lines().map_while(Result::ok).find_map(|line| {
+        let rest = line.split_once("metrics at ")?.1.to_owned();
+        rest.split(';').next().map(str::to_owned)
+    });
+    let address = address.expect("it names the address of its metrics");
+    std::thread::spawn(move || said.lines().map_while(Result::ok).for_each(drop));
+    let page = Served::watching(folder.path(), &[&address]);
+    let points = |method: &str| {
+        let (_, body) = page.own("GET", "/api/watch/0", "");
+        let answer: Value = serde_json::from_str(&body).expect("an answer of JSON");
+        let runs = answer["runs"].as_object().cloned().unwrap_or_default();
+        let of = |point: &&Value| runs[&point["run"].to_string()]["method"] == method;
+        answer["points"].as_array().expect("a list").iter().filter(of).count()
+    };
+    if let Some(mut browser) = Browser::new() {
+        browser.open(&format!("{}#view=live", page.url));
+        browser.until("Number(document.getElementById('main').dataset.watched) > 2");
+        let answer = browser.text("document.getElementById('live-answer').textContent");
+        assert!(answer.contains("live-lte under "), "{answer}");
+        browser.until("document.querySelectorAll('#live-table tbody tr').length === 2");
+        let seen = "live.points.some(point => Object.values(point.delay_ms).some(v => v > 0)) && \
+                    live.points.some(point => Object.values(point.rate_mbit_s).some(v => v > 1))";
+        assert_eq!(browser.eval(seen), json!(true));
+        assert_eq!(browser.faults(), Vec::<String>::new());
+    }
+    run.wait().expect("it ends");
+    let (vanilla, justfull) = (points("Vanilla"), points("Justfull"));
+    assert!(vanilla > 2 && justfull > 2, "{vanilla}, {justfull}");
+}
+
 #[test]
 fn the_page_fits_phones_and_desks_by_day_and_by_night_and_everyone_can_use_it() {
     let Some(mut browser) = Browser::new() else { return };
-    let page = Served::new();
+    let folder = TempDir::new().expect("a folder");
+    results(folder.path(), "a", &[]);
+    results(folder.path(), "below/b", &["rlc.queue.limit=200kB"]);
+    let socket = proxy(folder.path());
+    let page = Served::watching(folder.path(), &[socket.to_str().expect("text")]);
     let axe = axe();
     let shots = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ui");
     std::fs::create_dir_all(&shots).expect("a folder for pictures");
@@ -255,10 +503,22 @@ fn the_page_fits_phones_and_desks_by_day_and_by_night_and_everyone_can_use_it() 
             browser.open(&page.url);
             drawn(&mut browser, 1);
             assert_eq!(browser.text("document.documentElement.dataset.theme"), theme);
-            for view in ["try", "study", "results", "learn"] {
+            for view in ["try", "study", "results", "live", "learn"] {
                 browser.eval(&format!("document.getElementById('tab-{view}').click()"));
-                if view == "learn" {
-                    browser.until("document.querySelectorAll('#lesson-table tr').length > 0");
+                match view {
+                    "learn" => {
+                        browser.until("document.querySelectorAll('#lesson-table tr').length > 0");
+                    }
+                    "results" => {
+                        browser
+                            .until("document.querySelectorAll('#results-list input').length > 1");
+                        browser.eval("choose(results.runs.map(run => run.folder))");
+                        browser.until("document.querySelectorAll('#results-table tr').length > 8");
+                    }
+                    "live" => {
+                        browser.until("Number($('main').dataset.watched) > 2");
+                    }
+                    _ => {}
                 }
                 let wide = browser.number("document.documentElement.scrollWidth");
                 assert!(wide <= f64::from(width), "{view} at {width}: {wide} pixels wide");

@@ -10,8 +10,9 @@
 //! loses over one per cent of the packets more than the method that loses least. It is not
 //! recommended either if its delay is above 400 ms while another method's is not: packets that
 //! still wait at the end of a run are not lost, but serve no call. A method is *sluggish* if pages
-//! load five times as long as under another, or if round trips exceed a second and are ten times as
-//! long as under another. Of the rest, the recommended method has at least 95 % of the greatest
+//! load five times as long as under another, if adaptive video stalls for over one per cent more of
+//! the time than under another, or if round trips exceed a second and are ten times as long as
+//! under another. Of the rest, the recommended method has at least 95 % of the greatest
 //! goodput; the goodput of methods that are too late or sluggish counts here only if one of the
 //! rest comes within 95 % of it. Of those it has the least delay, where delays within 10 % or 1 ms
 //! of the least count as equal; among equals it has the least round trip.
@@ -34,6 +35,10 @@ const LOSS_PERCENT: f64 = 1.0;
 const DELAY_MS: f64 = 400.0;
 /// Greatest page load, as a multiple of another method's.
 const PAGES: f64 = 5.0;
+/// Greatest time in which adaptive video stalls beyond another method's, in percent of the time
+/// watched: one more costs a viewer's interest (Dobrian et al., SIGCOMM 2011: over three minutes of
+/// a live event of 90).
+const STALLED_PERCENT: f64 = 1.0;
 /// Greatest round trip in ms, unless no other method has a tenth of it.
 const RTT_MS: f64 = 1000.0;
 /// See [`RTT_MS`].
@@ -64,15 +69,20 @@ pub struct Choice {
     pub rtt_ms_p95: Option<Summary>,
     /// Mean load time of a page, in s.
     pub page_load_s_mean: Option<Summary>,
+    /// Time in which adaptive video stalls, in percent of the time watched.
+    pub dash_stalled_percent: Option<Summary>,
+    /// Mean quality of experience of a chunk of adaptive video.
+    pub dash_qoe_mean: Option<Summary>,
     /// Its loss exceeds the least loss of any method by over one per cent of the packets; it is
     /// never recommended then.
     pub loses_too_much: bool,
     /// The 99th percentile of the low-latency flows' delay is above 400 ms, while it is not for
     /// another method that does not lose too much; it is never recommended then.
     pub too_late: bool,
-    /// Pages load five times as long as under another method, or not at all, or the 95th percentile
-    /// of round trips is above a second and ten times another's; the other method neither loses
-    /// too much nor is too late. It is not recommended unless all are so.
+    /// Pages load five times as long as under another method, or not at all; or adaptive video
+    /// stalls for over one per cent more of the time, or never begins; or the 95th percentile of
+    /// round trips is above a second and ten times another's. The other method neither loses too
+    /// much nor is too late. It is not recommended unless all are so.
     pub sluggish: bool,
     /// The first method that dominates it.
     pub dominated_by: Option<String>,
@@ -130,6 +140,8 @@ pub fn choices(runs: &[RunResult]) -> Vec<Choice> {
             goodput_mbit_s: method.get(Metric::Goodput),
             rtt_ms_p95: method.get(Metric::RttP95),
             page_load_s_mean: method.get(Metric::PageLoad),
+            dash_stalled_percent: method.get(Metric::DashStalled),
+            dash_qoe_mean: method.get(Metric::DashQoe),
             loses_too_much: false,
             too_late: false,
             sluggish: false,
@@ -179,12 +191,15 @@ fn judge(choices: &mut [Choice], for_low_latency: bool) {
     let sound: Vec<&Choice> = rivals.iter().filter(|c| !loses(c) && !late(c)).collect();
     let pages = |c: &Choice| c.page_load_s_mean.map_or(f64::INFINITY, |s| s.mean);
     let least_page = sound.iter().map(|c| pages(c)).fold(f64::INFINITY, f64::min);
+    let stalled = |c: &Choice| c.dash_stalled_percent.map_or(f64::INFINITY, |s| s.mean);
+    let least_stalled = sound.iter().map(|c| stalled(c)).fold(f64::INFINITY, f64::min);
     let least_rtt = sound.iter().filter_map(|c| Some(c.rtt_ms_p95?.mean));
     let least_rtt = least_rtt.fold(f64::INFINITY, f64::min);
     let sluggish = |c: &Choice| {
         let rtt = c.numbers().rtt;
         let slow = least_page.is_finite() && pages(c) > PAGES * least_page;
-        slow || (rtt > RTT_MS && least_rtt <= RTT_SHARE * rtt)
+        let choppy = least_stalled.is_finite() && stalled(c) > least_stalled + STALLED_PERCENT;
+        slow || choppy || (rtt > RTT_MS && least_rtt <= RTT_SHARE * rtt)
     };
     for choice in choices.iter_mut().filter(|c| !c.yardstick) {
         choice.loses_too_much = loses(choice);

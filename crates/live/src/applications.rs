@@ -463,6 +463,7 @@ mod tests {
             (upload(Transport::Ssh), "`tcp.protocol = \"ssh\"`"),
             (Traffic::Page(Box::default()), "`page`"),
             (Traffic::VideoCall(Box::default()), "`video_call`"),
+            (Traffic::Dash(Box::default()), "`dash`"),
             (from_ue(), "`ping.from_ue`"),
         ] {
             let found = simulated_only(&traffic).expect("no application for it");

@@ -34,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use super::own::rb_scheduler::{Demand, UeDemand};
     #[pymodule_export]
-    use super::results::{Results, colours, column, half_width};
+    use super::results::{Results, column, half_width, looks, over_time};
     #[pymodule_export]
     use super::saved::Saved;
     #[pymodule_export]

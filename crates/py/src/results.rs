@@ -247,11 +247,30 @@ pub(crate) fn half_width(values: Vec<f64>) -> Option<f64> {
     stats::Summary::of(&values)?.ci95
 }
 
-/// The colour in figures, `#rrggbb`, of each of `methods` in one figure.
+/// The look in a figure for a paper of each of `methods`, which stand together: its colour,
+/// `#rrggbb`, its mark, whether that is an outline, and its dashes in widths of the line.
 #[pyfunction]
-pub(crate) fn colours(methods: Vec<String>) -> Vec<String> {
-    let palette = Palette::of_methods(methods.clone());
-    methods.iter().map(|method| palette.colour(method)).collect()
+pub(crate) fn looks(methods: Vec<String>) -> Vec<(String, &'static str, bool, Vec<f64>)> {
+    let looks = Palette::of_methods(methods.clone()).on_paper(&methods);
+    looks.into_iter().map(|look| (look.colour, look.mark, look.hollow, look.dashes)).collect()
+}
+
+/// The column over time with this name or short name, whether each flow has its own, and its words
+/// for an axis. If there is none, none and a text with similar names.
+#[pyfunction]
+pub(crate) fn over_time(name: &str) -> (Option<(&'static str, bool, String)>, String) {
+    match justfull_report::read::over_time_of(name) {
+        Ok(found) => {
+            let words = justfull_report::chosen::over_time_in_words(found);
+            (Some((found.name, found.of_flow, words)), String::new())
+        }
+        Err(why) => (None, hint(&why.to_string())),
+    }
+}
+
+/// What follows the first semicolon of a message.
+fn hint(why: &str) -> String {
+    why.find("; ").map_or_else(String::new, |at| why[at..].to_owned())
 }
 
 /// The column of `runs.csv` with this name or short name. If there is none, none and a text with
@@ -260,9 +279,6 @@ pub(crate) fn colours(methods: Vec<String>) -> Vec<String> {
 pub(crate) fn column(name: &str) -> (Option<&'static str>, String) {
     match justfull_report::read::column_of(name) {
         Ok(column) => (Some(column.name), String::new()),
-        Err(why) => {
-            let why = why.to_string();
-            (None, why.find("; ").map_or_else(String::new, |at| why[at..].to_owned()))
-        }
+        Err(why) => (None, hint(&why.to_string())),
     }
 }

@@ -181,13 +181,13 @@ impl Gate {
         context: &GrantContext,
         key: u64,
     ) -> Result<Self, ConfigError> {
-        let apart = Apart::of(config.report_delay, f1);
-        let door = |_| {
+        let apart = Apart::of(config.report_delay, f1, key);
+        let door = |drb| {
             let mut limiter = AnyLimiter::new(config.limiter, context)
                 .map_err(|e| e.within("limiter").within("rlc"))?;
             let unlimited = limiter.is_unlimited();
             if let Some(apart) = apart.filter(|_| !unlimited) {
-                limiter = apart.wrap(limiter);
+                limiter = apart.wrap(limiter, drb);
             }
             Ok(Door { limiter, unlimited })
         };

@@ -4,8 +4,8 @@ use crate::cell::Cell;
 use crate::config::Config;
 use crate::flow::{Flow, Outcome};
 use crate::kinds::ControlConfig;
-use crate::members::Members;
 use crate::refused::Refused;
+use crate::room::Room;
 use crate::sample::{Category, FlowView, Opening, Sample, Windows};
 use crate::slab::{CellId, FlowId, Slab, UeId};
 use crate::timers::Timers;
@@ -36,6 +36,7 @@ pub struct Control {
     pub(crate) flows: Slab<Flow>,
     pub(crate) timers: Timers,
     pub(crate) changes: Changes,
+    pub(crate) room: Room,
     now: Instant,
 }
 
@@ -59,6 +60,7 @@ impl Control {
             flows: Slab::new(),
             timers: Timers::new(),
             changes: Changes::default(),
+            room: Room::UNBOUNDED,
             now: Instant::ZERO,
         })
     }
@@ -73,12 +75,23 @@ impl Control {
     }
 
     /// Adds a UE to `cell`, without any knowledge of it.
+    ///
+    /// # Errors
+    /// [`Refused::UnknownCell`] or [`Refused::Full`].
     pub fn add_ue(&mut self, now: Instant, cell: CellId) -> Result<UeId, Refused> {
-        self.at(now);
         if cell.0 as usize >= self.cells.len() {
             return Err(Refused::UnknownCell);
         }
-        Ok(UeId(self.ues.insert(Ue::new(cell.0))))
+        if self.ues.len() >= self.room.ues as usize {
+            return Err(Refused::Full);
+        }
+        self.at(now);
+        let mut ue = Ue::new(cell.0);
+        if let Some(before) = self.ues.next_free() {
+            // Its list is empty, but has memory.
+            core::mem::swap(&mut ue.flows, &mut before.flows);
+        }
+        Ok(UeId(self.ues.insert(ue)))
     }
 
     /// Closes the UE's flows and forgets it; its share of the cell becomes free.
@@ -86,12 +99,13 @@ impl Control {
     /// # Errors
     /// [`Refused::UnknownUe`].
     pub fn remove_ue(&mut self, now: Instant, ue: UeId) -> Result<(), Refused> {
-        let now = self.at(now);
         let index = self.ues.find(ue.0).ok_or(Refused::UnknownUe)?;
-        let gone = core::mem::replace(&mut self.ues[index].flows, Members::new());
-        for flow in gone.all() {
+        let now = self.at(now);
+        let flows = &mut self.ues[index].flows;
+        for flow in flows.all() {
             self.flows.remove(flow);
         }
+        flows.clear();
         self.allocate(now, index);
         self.timers.disarm(index);
         self.ues.remove(index);
@@ -106,11 +120,11 @@ impl Control {
     /// # Errors
     /// [`Refused::UnknownUe`] or [`Refused::UnknownCell`].
     pub fn move_ue(&mut self, now: Instant, ue: UeId, cell: CellId) -> Result<(), Refused> {
-        let now = self.at(now);
         let index = self.ues.find(ue.0).ok_or(Refused::UnknownUe)?;
         if cell.0 as usize >= self.cells.len() {
             return Err(Refused::UnknownCell);
         }
+        let now = self.at(now);
         let state = &mut self.ues[index];
         if state.cell == cell.0 {
             return Ok(());
@@ -129,10 +143,14 @@ impl Control {
     /// A flow opens: it and the others of its UE get equal shares (equation 4).
     ///
     /// # Errors
-    /// [`Refused::UnknownUe`].
+    /// [`Refused::UnknownUe`] or [`Refused::Full`].
     pub fn open(&mut self, now: Instant, ue: UeId, opening: &Opening) -> Result<FlowId, Refused> {
-        let now = self.at(now);
         let index = self.ues.find(ue.0).ok_or(Refused::UnknownUe)?;
+        let (own, all) = (self.ues[index].flows.len(), self.flows.len());
+        if all >= self.room.flows as usize || own >= self.room.flows_of_ue as usize {
+            return Err(Refused::Full);
+        }
+        let now = self.at(now);
         let flows = &mut self.ues[index].flows;
         let position = u32::try_from(flows.len()).expect("fewer than 2^32 flows");
         let mut flow = Flow::new(now, index, position, opening, &self.rules);
@@ -160,8 +178,8 @@ impl Control {
         flow: FlowId,
         sample: &Sample,
     ) -> Result<(), Refused> {
-        let now = self.at(now);
         let key = self.flows.find(flow.0).ok_or(Refused::UnknownFlow)?;
+        let now = self.at(now);
         if self.unlimited {
             return Ok(());
         }
@@ -212,9 +230,9 @@ impl Control {
     /// # Errors
     /// [`Refused::UnknownUe`], [`Refused::Late`] or [`Refused::Absurd`].
     pub fn on_report(&mut self, now: Instant, ue: UeId, report: &RanReport) -> Result<(), Refused> {
-        let now = self.at(now);
         let index = self.ues.find(ue.0).ok_or(Refused::UnknownUe)?;
-        self.ues[index].radio.take(now, report, &self.rules)?;
+        self.ues[index].radio.take(self.now.max(now), report, &self.rules)?;
+        let now = self.at(now);
         if self.unlimited {
             return Ok(());
         }
@@ -253,8 +271,8 @@ impl Control {
     /// # Errors
     /// [`Refused::UnknownFlow`].
     pub fn close(&mut self, now: Instant, flow: FlowId) -> Result<(), Refused> {
-        let now = self.at(now);
         let key = self.flows.find(flow.0).ok_or(Refused::UnknownFlow)?;
+        let now = self.at(now);
         let (index, position) = (self.flows[key].ue, self.flows[key].position);
         if let Some(moved) = self.ues[index].flows.remove(position as usize) {
             self.flows[moved].position = position;
@@ -380,6 +398,12 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
+    /// Memory for `flows` flows.
+    pub(crate) fn reserve(&mut self, flows: usize) {
+        self.list.reserve_exact(flows.saturating_sub(self.list.len()));
+        self.listed.reserve_exact(flows.saturating_sub(self.listed.len()));
+    }
+
     /// Puts the flow at `index` on the list if its windows changed.
     pub(crate) fn note(&mut self, index: u32, flow: &Flow) {
         if flow.told == Some(flow.windows) {

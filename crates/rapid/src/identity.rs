@@ -12,16 +12,20 @@ impl Control {
     /// cell, the radio legs of its flows are measured anew.
     ///
     /// # Errors
-    /// [`Refused::UnknownUe`]. A UE merged with itself changes nothing.
+    /// [`Refused::UnknownUe`] or [`Refused::Full`]. A UE merged with itself changes nothing.
     pub fn merge_ues(&mut self, now: Instant, from: UeId, into: UeId) -> Result<(), Refused> {
-        let now = self.at(now);
         let old = self.ues.find(from.0).ok_or(Refused::UnknownUe)?;
         let new = self.ues.find(into.0).ok_or(Refused::UnknownUe)?;
         if old == new {
             return Ok(());
         }
+        let together = self.ues[old].flows.len() + self.ues[new].flows.len();
+        if together > self.room.flows_of_ue as usize {
+            return Err(Refused::Full);
+        }
+        let now = self.at(now);
         let other_cell = self.ues[old].cell != self.ues[new].cell;
-        let gone = core::mem::replace(&mut self.ues[old].flows, Members::new());
+        let mut gone = core::mem::replace(&mut self.ues[old].flows, Members::new());
         for key in gone.all() {
             let flows = &mut self.ues[new].flows;
             let flow = &mut self.flows[key];
@@ -33,6 +37,8 @@ impl Control {
             flows.push(key);
             self.timers.arm(new, flow.deadline(&self.rules));
         }
+        gone.clear();
+        self.ues[old].flows = gone;
         // Without flows it gives back its share of the cell.
         self.allocate(now, old);
         self.timers.disarm(old);
@@ -50,12 +56,12 @@ impl Control {
     /// # Errors
     /// [`Refused::UnknownUe`], or [`Refused::Absurd`] for a rate that is not above 0.
     pub fn limit_ue(&mut self, now: Instant, ue: UeId, most: Option<f64>) -> Result<(), Refused> {
-        let now = self.at(now);
         let index = self.ues.find(ue.0).ok_or(Refused::UnknownUe)?;
         let most = most.unwrap_or(f64::INFINITY);
         if most.is_nan() || most <= 0.0 {
             return Err(Refused::Absurd("most"));
         }
+        let now = self.at(now);
         self.ues[index].most = most;
         if !self.unlimited {
             self.share_out(now, index);

@@ -69,6 +69,7 @@
 //!
 //! - Time that goes back counts as standing still.
 //! - An unknown cell, UE or flow, and a flow closed twice, are [`Refused`] and change nothing.
+//! - A control of a [`Room`] refuses UEs and flows beyond it and allocates nothing.
 //! - A round trip of 0 is unknown; one above 10 s counts as 10 s.
 //! - A server window is never below the floor (`floor_segments`, `floor`). When the floors of a
 //!   UE's flows together exceed the capacity that its reports tell, flows read in turn
@@ -94,6 +95,7 @@ mod kinds;
 mod members;
 mod payload;
 mod refused;
+mod room;
 mod sample;
 mod slab;
 mod slack;
@@ -109,5 +111,6 @@ pub use doc::DOCS;
 pub use kinds::ControlConfig;
 pub use payload::PayloadControl;
 pub use refused::Refused;
+pub use room::Room;
 pub use sample::{Category, FlowView, Opening, Sample, Windows};
 pub use slab::{CellId, FlowId, UeId};

@@ -23,6 +23,19 @@ impl Members {
         Self { keys: Vec::new(), awake: Vec::new() }
     }
 
+    /// Memory for `most` flows.
+    pub(crate) fn reserve(&mut self, most: usize) {
+        self.keys.reserve_exact(most.saturating_sub(self.keys.len()));
+        let words = most.div_ceil(WORD);
+        self.awake.reserve_exact(words.saturating_sub(self.awake.len()));
+    }
+
+    /// Removes all flows and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.keys.clear();
+        self.awake.clear();
+    }
+
     pub(crate) const fn len(&self) -> usize {
         self.keys.len()
     }

@@ -10,6 +10,7 @@
 use crate::control::Control;
 use crate::kinds::ControlConfig;
 use crate::refused::Refused;
+use crate::room::Room;
 use crate::sample::{Opening, Sample, Windows};
 use crate::slab::{FlowId, UeId};
 use alloc::vec::Vec;
@@ -74,11 +75,17 @@ impl<K: Copy> PayloadControl<K> {
         Ok(Self { control: Control::new(config)?, flows: Vec::new(), slots: Vec::new() })
     }
 
+    /// Memory for `room`.
+    pub(crate) fn reserve(&mut self, room: Room) {
+        self.flows.reserve_exact((room.flows as usize).saturating_sub(self.flows.len()));
+        self.slots.reserve_exact((room.ues as usize).saturating_sub(self.slots.len()));
+    }
+
     /// See [`Control::open`]. Here `opening` has the payload of a full segment, and `headers` are
     /// the bytes of its IP and TCP headers.
     ///
     /// # Errors
-    /// [`Refused::UnknownUe`].
+    /// [`Refused::UnknownUe`] or [`Refused::Full`].
     pub fn open(
         &mut self,
         now: Instant,
@@ -132,7 +139,7 @@ impl<K: Copy> PayloadControl<K> {
     /// See [`Control::merge_ues`].
     ///
     /// # Errors
-    /// [`Refused::UnknownUe`].
+    /// [`Refused::UnknownUe`] or [`Refused::Full`].
     pub fn merge_ues(&mut self, now: Instant, from: UeId, into: UeId) -> Result<(), Refused> {
         self.control.merge_ues(now, from, into)?;
         if from != into

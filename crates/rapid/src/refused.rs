@@ -11,6 +11,8 @@ pub enum Refused {
     UnknownUe,
     /// No such flow, or it was closed.
     UnknownFlow,
+    /// A control of a [`Room`](crate::Room) has no place for another UE or flow.
+    Full,
     /// The report is not newer than the last one of this UE.
     Late,
     /// This field of the report is outside its bounds, or contradicts another.
@@ -23,6 +25,7 @@ impl fmt::Display for Refused {
             Self::UnknownCell => f.write_str("no such cell"),
             Self::UnknownUe => f.write_str("no such UE"),
             Self::UnknownFlow => f.write_str("no such flow"),
+            Self::Full => f.write_str("no room for another UE or flow"),
             Self::Late => f.write_str("the report is not newer than the last one"),
             Self::Absurd(field) => write!(f, "field `{field}` of the report is out of bounds"),
         }

@@ -21,6 +21,18 @@ impl FlowId {
     pub const fn index(self) -> usize {
         self.0.index as usize
     }
+
+    /// The handle as a number that is never 0.
+    #[must_use]
+    pub const fn to_u64(self) -> u64 {
+        self.0.to_u64()
+    }
+
+    /// The handle of [`FlowId::to_u64`]; for another number, one of a flow that is not open.
+    #[must_use]
+    pub const fn from_u64(number: u64) -> Self {
+        Self(Key::from_u64(number))
+    }
 }
 
 impl UeId {
@@ -29,6 +41,18 @@ impl UeId {
     pub const fn index(self) -> usize {
         self.0.index as usize
     }
+
+    /// The handle as a number that is never 0.
+    #[must_use]
+    pub const fn to_u64(self) -> u64 {
+        self.0.to_u64()
+    }
+
+    /// The handle of [`UeId::to_u64`]; for another number, one of a UE that does not exist.
+    #[must_use]
+    pub const fn from_u64(number: u64) -> Self {
+        Self(Key::from_u64(number))
+    }
 }
 
 /// The position of an entry, and its number among all entries that used this position.
@@ -36,6 +60,18 @@ impl UeId {
 pub(crate) struct Key {
     pub(crate) index: u32,
     generation: u32,
+}
+
+impl Key {
+    /// No entry has the largest index, so the sum does not wrap to 0.
+    const fn to_u64(self) -> u64 {
+        ((self.generation as u64) << 32 | self.index as u64) + 1
+    }
+
+    const fn from_u64(number: u64) -> Self {
+        let bits = number.wrapping_sub(1);
+        Self { index: bits as u32, generation: (bits >> 32) as u32 }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -55,6 +91,30 @@ pub(crate) struct Slab<T> {
 impl<T> Slab<T> {
     pub(crate) const fn new() -> Self {
         Self { slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// Memory for `most` entries.
+    pub(crate) fn reserve(&mut self, most: usize) {
+        self.slots.reserve_exact(most.saturating_sub(self.slots.len()));
+        self.free.reserve_exact(most.saturating_sub(self.free.len()));
+    }
+
+    /// Adds free slots up to `most`, with values of `make`.
+    pub(crate) fn fill(&mut self, most: u32, make: impl Fn() -> T) {
+        let before = self.places();
+        let free = || Slot { generation: 0, live: false, value: make() };
+        self.slots.extend((before..most).map(|_| free()));
+        self.free.extend((before..most).rev());
+    }
+
+    /// The value in the free slot that the next entry takes; none if it takes a new one.
+    pub(crate) fn next_free(&mut self) -> Option<&mut T> {
+        self.free.last().map(|&index| &mut self.slots[index as usize].value)
+    }
+
+    /// Number of existing entries.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
     }
 
     pub(crate) fn insert(&mut self, value: T) -> Key {

@@ -1,13 +1,17 @@
 //! A figure that a user chooses from folders of results: a column over the points of a sweep, a
 //! column over another column, bars, or a distribution.
 
+mod series;
+
+pub use series::over_time_in_words;
+
 use crate::ReportError;
 use crate::export::{Column, Runs};
 use crate::figure::page::Page;
 use crate::figure::{
     self, Bar, Bars, Chart, Curve, Figure, Heat, Palette, Range, Side, Span, Stroke,
 };
-use crate::read::{Folder, Key};
+use crate::read::{Folder, Key, OverTime};
 use crate::words;
 
 /// Most points of a distribution's line.
@@ -44,6 +48,13 @@ pub enum Kind {
         /// The column.
         y: &'static Column<Runs>,
     },
+    /// A quantity over time in one run of each method.
+    Series {
+        /// The quantity.
+        y: OverTime,
+        /// The run's seed; none for the first run of each method.
+        seed: Option<u64>,
+    },
 }
 
 /// The layers of a bar of [`Kind::Layers`], in the order in which packets pass them.
@@ -65,6 +76,7 @@ pub fn chosen(
     let curves = match kind {
         Kind::Line { y } => lines(folders, y)?,
         Kind::Points { x, y } => points(folders, x, y),
+        Kind::Series { y, seed } => series::series(folders, y, seed)?,
         Kind::Cdf | Kind::Ccdf => distributions(folders, quantity, matches!(kind, Kind::Ccdf))?,
         Kind::Bars { .. } | Kind::Layers => {
             let plain = Page::plain();
@@ -81,11 +93,14 @@ pub fn chosen(
     let (x_label, y_label) = labels(folders, kind, quantity, page.is_some());
     let (x_range, y_range, stroke) = match kind {
         Kind::Line { .. } => (Range::Around, Range::Amounts, Stroke::Joined),
+        Kind::Series { y, .. } if y.unit == "ms" => (Range::Amounts, Range::Times, Stroke::Lines),
+        Kind::Series { .. } => (Range::Amounts, Range::Amounts, Stroke::Lines),
         Kind::Ccdf => (Range::Times, Range::Tail, Stroke::Lines),
         Kind::Cdf => (Range::Times, Range::Shares, Stroke::Lines),
         _ => (Range::Around, Range::Amounts, Stroke::Marks),
     };
     let caption = match stroke {
+        _ if matches!(kind, Kind::Series { .. }) => "One run of each method; warm-up included.",
         Stroke::Lines => "All seeds together, each with the same weight.",
         _ => INTERVALS,
     };
@@ -107,10 +122,11 @@ const INTERVALS: &str = "Means over seeds; bars are 95 % confidence intervals by
 
 /// The labels of both axes of a figure of curves, in words for a paper.
 fn labels(folders: &[Folder], kind: Kind, quantity: &str, in_words: bool) -> (String, String) {
-    let label = |column: &Column<Runs>| match in_words {
-        true => words::of_column(column),
-        false => format!("{}, {}", crate::read::alias(column), column.unit),
+    let quantity_of = |name: &str, unit: &str| match in_words {
+        true => words::of_quantity(name, unit),
+        false => format!("{}, {unit}", crate::read::short(name)),
     };
+    let label = |column: &Column<Runs>| quantity_of(column.name, column.unit);
     let time = match in_words {
         true => words::of_time(quantity),
         false => format!("{quantity}, ms"),
@@ -122,6 +138,10 @@ fn labels(folders: &[Folder], kind: Kind, quantity: &str, in_words: bool) -> (St
             (if in_words { words::of_setting(&swept) } else { swept }, label(y))
         }
         Kind::Points { x, y } => (label(x), label(y)),
+        Kind::Series { y, .. } => {
+            let time = if in_words { "Time (s)" } else { "time, s" };
+            (time.to_owned(), quantity_of(y.name, y.unit))
+        }
         Kind::Cdf => (time, share("share at or below")),
         _ => (time, share("share above")),
     }
@@ -321,8 +341,8 @@ fn collect(
 
 fn lines(folders: &[Folder], y: &Column<Runs>) -> Result<Vec<Curve>, String> {
     if folders.iter().all(|folder| folder.swept().is_none()) {
-        return Err("--kind line: nothing is swept in these results; allowed are points, cdf and \
-                    ccdf, or results of a scenario with [sweep]"
+        return Err("--kind line: nothing is swept in these results; allowed are points, bars, \
+                    series, cdf and ccdf, or results of a scenario with [sweep]"
             .into());
     }
     let mut curves = collect(folders, Folder::beside, |folder, key| {

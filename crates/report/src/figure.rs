@@ -31,7 +31,7 @@ pub(crate) use cdf::tail;
 pub(crate) use curves::{Chart, Curve, Range, Side, Span, Stroke, curves, curves_on};
 pub use front::front;
 pub(crate) use heat::Heat;
-pub use palette::Palette;
+pub use palette::{Palette, PaperLook};
 #[cfg(feature = "png")]
 pub use pdf::{pdf, pdf_on};
 #[cfg(feature = "png")]

@@ -5,6 +5,7 @@
 
 pub mod chosen;
 pub mod difference;
+pub mod earlier;
 mod error;
 pub mod export;
 pub mod figure;

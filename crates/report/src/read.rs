@@ -1,10 +1,13 @@
 //! Reads folders of results and the names of their columns.
 
 mod saved;
+mod series;
 
 pub use saved::Saved;
+pub use series::{OverTime, over_time_of};
 
 use crate::ReportError;
+use crate::export::folder::Manifest;
 use crate::export::{COLUMNS, Column, Runs};
 use csv::StringRecord;
 use justfull_lab::stats::Pool;
@@ -46,15 +49,20 @@ pub fn column(name: &str) -> Option<&'static Column<Runs>> {
 /// The short name of a column: without its unit, and with a point before its statistic.
 #[must_use]
 pub fn alias(column: &Column<Runs>) -> String {
+    short(column.name)
+}
+
+/// Like [`alias`], from the column's name.
+pub(crate) fn short(column: &str) -> String {
     for unit in ["_ms", "_mbit_s", "_percent", "_us", "_s"] {
-        if let Some(stem) = column.name.strip_suffix(unit) {
+        if let Some(stem) = column.strip_suffix(unit) {
             return stem.to_owned();
         }
-        if let Some((stem, statistic)) = column.name.rsplit_once(&format!("{unit}_")) {
+        if let Some((stem, statistic)) = column.rsplit_once(&format!("{unit}_")) {
             return format!("{stem}.{statistic}");
         }
     }
-    column.name.to_owned()
+    column.to_owned()
 }
 
 /// The column called `name`.
@@ -122,8 +130,15 @@ impl Folder {
     /// # Errors
     /// The folder is not the whole of one run, is of an older format, or cannot be read.
     pub fn read(path: &Path, columns: &[&str]) -> Result<Self, Refused> {
-        let saved = Saved::open(path)?;
-        let manifest = saved.manifest();
+        Self::of_manifest(path, Saved::open(path)?.manifest(), columns)
+    }
+
+    /// Like [`Folder::read`], of a folder with `manifest`, without a comparison of the two.
+    pub(crate) fn of_manifest(
+        path: &Path,
+        manifest: &Manifest,
+        columns: &[&str],
+    ) -> Result<Self, Refused> {
         let file = path.join("runs.jsonl");
         let refused_file = |why: String| Refused { path: file.clone(), why };
         let lines = File::open(&file).map_err(|e| refused_file(e.to_string()))?;
@@ -483,7 +498,7 @@ struct Whose {
     #[serde(default)]
     grid: String,
     method: String,
-    #[serde(rename = "of")]
+    #[serde(rename = "of", alias = "flow", default)]
     flow: String,
 }
 
@@ -591,6 +606,17 @@ pub(crate) mod testing {
     /// A folder of results with these rows of `runs.jsonl` and this `cdf.csv`, in the form that a
     /// run writes.
     pub(crate) fn folder(path: &Path, toml: &str, rows: &[String], cdf: Option<&str>) -> Folder {
+        let cdf: Vec<(&str, &str)> = cdf.map(|cdf| ("cdf.csv", cdf)).into_iter().collect();
+        folder_with(path, toml, rows, &cdf)
+    }
+
+    /// Like [`folder`], with these further files.
+    pub(crate) fn folder_with(
+        path: &Path,
+        toml: &str,
+        rows: &[String],
+        files: &[(&str, &str)],
+    ) -> Folder {
         let subject = Subject { kind: "run".into(), scenario: "s".into() };
         let (mut folder, _) =
             ResultsFolder::open(path, subject, false, &mut || {}).expect("a new folder");
@@ -598,7 +624,7 @@ pub(crate) mod testing {
             folder.write(name, |out| out.write_all(text.as_bytes())).expect("it is written");
         };
         write("runs.jsonl", &rows.iter().map(|row| format!("{row}\n")).collect::<String>());
-        cdf.into_iter().for_each(|cdf| write("cdf.csv", cdf));
+        files.iter().for_each(|(name, text)| write(name, text));
         let origin = Origin { scenario_toml: toml.into(), ..Origin::default() };
         folder.publish(origin).expect("it is published");
         let columns: Vec<&str> = crate::export::COLUMNS.iter().map(|c| c.name).collect();

@@ -50,6 +50,7 @@ fn column_texts<T: Table>(columns: &[Column<T>]) -> Vec<ColumnText> {
 /// Kinds of algorithms in the order in which a packet meets them.
 const KINDS: [(&str, &str); 20] = [
     ("traffic", "Kinds of traffic: `flow.NAME.tcp`, `flow.NAME.voip`, and so on"),
+    ("bitrate adaptation", "Bitrate adaptations of video over HTTP: `flow.NAME.dash.abr`"),
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
     ("rate control", "Rate controls of calls: `flow.NAME.video_call.control`"),
@@ -78,6 +79,7 @@ const KINDS: [(&str, &str); 20] = [
 /// The name of each kind of [`KINDS`] in `justfull list`, in their order.
 const KIND_NAMES: [&str; KINDS.len()] = [
     "traffic",
+    "abrs",
     "transports",
     "congestion-controls",
     "rate-controls",

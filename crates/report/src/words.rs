@@ -2,7 +2,7 @@
 //! parentheses.
 
 use crate::export::{Column, Runs};
-use crate::read::alias;
+use crate::read::short;
 
 /// Words that a part of a name stands for.
 const WORDS: [(&str, &str); 18] = [
@@ -47,7 +47,12 @@ const OF_SETTINGS: [&str; 10] =
 
 /// `99th percentile of delay (ms)` for `delay_ms_p99`.
 pub(crate) fn of_column(column: &Column<Runs>) -> String {
-    let name = alias(column);
+    of_quantity(column.name, column.unit)
+}
+
+/// Like [`of_column`], from the column's name and unit.
+pub(crate) fn of_quantity(column: &str, unit: &str) -> String {
+    let name = short(column);
     let (stem, before) = name
         .rsplit_once(['.', '_'])
         .and_then(|(stem, last)| {
@@ -55,7 +60,6 @@ pub(crate) fn of_column(column: &Column<Runs>) -> String {
             Some((stem, found.1))
         })
         .unwrap_or((&name, ""));
-    let unit = column.unit;
     // `dropped_packets` has its unit in its name.
     let (stem, in_name) = match stem.strip_suffix(unit).and_then(|rest| rest.strip_suffix('_')) {
         Some(rest) if !before.is_empty() => (rest, false),

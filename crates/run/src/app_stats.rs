@@ -1,6 +1,7 @@
-//! Statistics of the kinds of traffic beyond packets: pings, calls, frames, pages.
+//! Statistics of the kinds of traffic beyond packets: pings, calls, frames, pages, adaptive video.
 
 use crate::results::{FlowResult, PingResult};
+use crate::traffic::dash::{Chunk, DashCount};
 use crate::traffic::{FrameCount, PageCount, PingCount, Traffic, VoipCount};
 use justfull_base::{Duration, Instant};
 
@@ -14,6 +15,7 @@ enum Counts {
     Voip(Box<VoipCount>),
     Video(Box<FrameCount>),
     Page(Box<PageCount>),
+    Dash(Box<DashCount>),
 }
 
 /// An event of a kind of traffic beyond its packets. It counts if the item was sent within the
@@ -30,6 +32,18 @@ pub enum AppEvent {
     Object(Duration),
     /// A packet of a page's connection arrived after this time.
     Packet(Duration),
+    /// This chunk of an adaptive video was complete after this time.
+    Chunk(Chunk, Duration),
+    /// Playback of an adaptive video began, this long after the first request.
+    Started(Duration),
+    /// A video stood still for this time.
+    Stalled(Duration),
+    /// The user watched a video for this time, stalls included.
+    Watched(Duration),
+    /// The user of a rendered video sent an input.
+    Input,
+    /// A frame showed an input this time after it was sent.
+    Reacted(Duration),
     /// A datagram was dropped, or a frame can no longer become complete.
     Lost,
 }
@@ -71,6 +85,7 @@ impl Counts {
             Traffic::Video(video) => Self::Video(Box::new(FrameCount::new(video))),
             Traffic::VideoCall(call) => Self::Video(Box::new(FrameCount::new(&call.video()))),
             Traffic::Page(_) => Self::Page(Box::new(PageCount::new())),
+            Traffic::Dash(dash) => Self::Dash(Box::new(DashCount::new(dash))),
         }
     }
 
@@ -84,13 +99,26 @@ impl Counts {
             (Self::Video(frames), AppEvent::Sent) => frames.sent += 1,
             (Self::Video(frames), AppEvent::Completed(after)) => frames.complete(after),
             (Self::Video(frames), AppEvent::Lost) => frames.broken += 1,
+            (Self::Video(frames), AppEvent::Stalled(time)) => frames.frozen(time),
+            (Self::Video(frames), AppEvent::Watched(time)) => frames.watched(time),
+            (Self::Video(frames), AppEvent::Input) => frames.inputs += 1,
+            (Self::Video(frames), AppEvent::Reacted(after)) => frames.reacted(after),
             (Self::Page(pages), AppEvent::Sent) => pages.begun += 1,
             (Self::Page(pages), AppEvent::Loaded(after, bytes)) => pages.loaded(after, bytes),
             (Self::Page(pages), AppEvent::Object(after)) => pages.object(after),
             (Self::Page(pages), AppEvent::Packet(after)) => pages.packet(after),
-            (Self::Plain | Self::Page(_), _)
+            (Self::Dash(dash), AppEvent::Chunk(chunk, after)) => dash.chunk(&chunk, after),
+            (Self::Dash(dash), AppEvent::Started(after)) => dash.started(after),
+            (Self::Dash(dash), AppEvent::Stalled(time)) => dash.stalled(time),
+            (Self::Dash(dash), AppEvent::Watched(time)) => dash.watched(time),
+            (Self::Plain | Self::Page(_) | Self::Dash(_), _)
             | (Self::Voip(_), AppEvent::Sent)
-            | (_, AppEvent::Loaded(..) | AppEvent::Object(_) | AppEvent::Packet(_)) => {}
+            | (_, AppEvent::Loaded(..) | AppEvent::Object(_) | AppEvent::Packet(_))
+            | (
+                _,
+                AppEvent::Chunk(..) | AppEvent::Started(_) | AppEvent::Input | AppEvent::Reacted(_),
+            )
+            | (_, AppEvent::Stalled(_) | AppEvent::Watched(_)) => {}
         }
     }
 
@@ -104,6 +132,7 @@ impl Counts {
             Self::Voip(voip) => result.voip = voip.finish(),
             Self::Video(frames) => result.frames = Some(frames.finish()),
             Self::Page(pages) => result.pages = Some(pages.finish()),
+            Self::Dash(dash) => result.dash = Some(dash.finish()),
         }
     }
 }

@@ -233,6 +233,9 @@ pub struct FlowResult {
     pub frames: Option<FrameResult>,
     /// Page loads.
     pub pages: Option<PageResult>,
+    /// Adaptive video.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dash: Option<DashResult>,
 }
 
 impl FlowResult {
@@ -327,6 +330,19 @@ pub struct FrameResult {
     /// Time from the departure of a frame's first datagram from its server to the arrival of its
     /// last at the UE.
     pub completion: Distribution,
+    /// Intervals between shown frames that were freezes (W3C webrtc-stats, `freezeCount`): at least
+    /// three times the mean of the last 30, and at least 150 ms more than it.
+    pub freezes: u64,
+    /// The time of these intervals within the measured window, in s.
+    pub frozen_s: f64,
+    /// The time from the first frame to the end of the run or the flow's `stop` within the measured
+    /// window, in s; the sum over videos.
+    pub watched_s: f64,
+    /// Inputs that the UE sent.
+    pub inputs: u64,
+    /// Time from the sending of an input until the first frame that shows it is complete at the
+    /// UE.
+    pub reaction: Distribution,
 }
 
 /// Pages begun in the measured window; the rest was in transit at the end.
@@ -347,6 +363,36 @@ pub struct PageResult {
     /// Bytes of all objects of a page divided by its load time: the mean over pages, in kbit/s;
     /// none without a loaded page.
     pub transfer_goodput_kbit_s: Option<f64>,
+}
+
+/// Adaptive video: chunks requested in the measured window that arrived, and the playback in that
+/// window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DashResult {
+    /// Chunks that arrived.
+    pub chunks: u64,
+    /// Their mean bitrate; none without a chunk.
+    pub bitrate_mean_mbit_s: Option<f64>,
+    /// Chunks of another bitrate than the chunk before.
+    pub switches: u64,
+    /// Stalls of the playback in the measured window.
+    pub stalls: u64,
+    /// The time of these stalls, in s, in the measured window.
+    pub stalled_s: f64,
+    /// The time from the start of the playback to the end of the run or the flow's `stop`, stalls
+    /// included, in s, in the measured window; the sum over players.
+    pub watched_s: f64,
+    /// Time from a player's first request to the start of its playback, also before the measured
+    /// window.
+    pub startup: Distribution,
+    /// Time from the request for a chunk to the arrival of its last byte.
+    pub fetch: Distribution,
+    /// QoE_lin: the sum of the chunks' bitrates in Mbit/s, less the penalties of stalls and of
+    /// changes of the bitrate.
+    pub qoe_sum: f64,
+    /// `qoe_sum` over the number of chunks, or `qoe_sum` if stalls let no chunk arrive; none
+    /// without chunks and stalls.
+    pub qoe_mean: Option<f64>,
 }
 
 /// The fate of the packets that UEs sent over the whole run, checked at its end:

@@ -3,7 +3,7 @@
 use crate::route::{Marks, Route};
 use crate::traffic::{
     FlowConfig, Gate, ICMP_HEADER_BYTES, Interval, PingConfig, Span, Traffic, TurnConfig,
-    UDP_HEADER_BYTES, VOIP_PAYLOAD, Video,
+    UDP_HEADER_BYTES, VOIP_PAYLOAD, Video, VideoConfig,
 };
 use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Duration, Instant, Rng};
@@ -45,6 +45,24 @@ pub struct Frames {
     pub video: Video,
     skew: f64,
     rng: Rng,
+    inputs: Option<Inputs>,
+}
+
+/// The inputs of a video's user, by the clock of the UE.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs {
+    /// Time between them.
+    pub interval: Duration,
+    /// Size on the IP layer.
+    pub size: u32,
+}
+
+impl Inputs {
+    fn of(config: &VideoConfig, skew: f64) -> Option<Self> {
+        let inputs = config.inputs.as_ref()?;
+        let interval = inputs.interval.scaled(skew).max(LEAST_GAP);
+        Some(Self { interval, size: inputs.size.0 as u32 })
+    }
 }
 
 /// Time from a datagram to the next.
@@ -101,9 +119,8 @@ fn law(traffic: &Traffic) -> Option<Law> {
         Traffic::OnOff(c) => (c.payload, c.cbr().interval(), Some((c.on, c.off))),
         Traffic::Voip(voip) => (VOIP_PAYLOAD, voip.interval(), voip.talk.zip(voip.silence)),
         Traffic::Video(video) => (video.payload, Interval::Constant(video.period()), None),
-        Traffic::Tcp { .. } | Traffic::Upload { .. } | Traffic::VideoCall(_) | Traffic::Page(_) => {
-            return None;
-        }
+        Traffic::Tcp { .. } | Traffic::Upload { .. } => return None,
+        Traffic::VideoCall(_) | Traffic::Page(_) | Traffic::Dash(_) => return None,
     })
 }
 
@@ -143,7 +160,8 @@ impl Source {
             Traffic::Ping(_) => Kind::Echo,
             Traffic::Voip(_) => Kind::Call,
             Traffic::Video(c) => {
-                Kind::Frames(Box::new(Frames { video: Video::new(c, first), skew, rng }))
+                let (video, inputs) = (Video::new(c, first), Inputs::of(c, 2.0 - skew));
+                Kind::Frames(Box::new(Frames { video, skew, rng, inputs }))
             }
             _ => Kind::Plain,
         };
@@ -176,6 +194,14 @@ impl Source {
     pub fn send_frame(&mut self, now: Instant, push: &mut dyn FnMut(u32, u64)) {
         if let Kind::Frames(frames) = &mut self.kind {
             frames.video.send(now, &mut frames.rng, push);
+        }
+    }
+
+    /// The inputs that the source's user sends.
+    pub fn inputs(&self) -> Option<Inputs> {
+        match &self.kind {
+            Kind::Frames(frames) => frames.inputs,
+            _ => None,
         }
     }
 

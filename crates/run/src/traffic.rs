@@ -1,5 +1,6 @@
 //! The traffic of the world.
 
+pub(crate) mod dash;
 mod docs;
 mod emodel;
 mod on_off;
@@ -9,6 +10,10 @@ mod video;
 mod video_call;
 mod voip;
 
+pub use dash::{
+    ABR_DOCS, AbrConfig, BbaConfig, BolaConfig, DashConfig, MpcConfig, Player, Shown,
+    ThroughputConfig, Watched,
+};
 pub use docs::DOCS;
 pub use on_off::{CbrConfig, OnOffConfig, Span};
 pub(crate) use page::RETRY as REQUEST_RETRY;
@@ -16,7 +21,7 @@ pub use page::{
     Http, Lognormal, ObjectCount, ObjectSize, PageConfig, ParetoCount, RequestLaw, RequestSize,
 };
 pub use ping::{PingConfig, TurnConfig};
-pub use video::VideoConfig;
+pub use video::{InputConfig, VideoConfig};
 pub use video_call::{VideoCall, VideoCallConfig, Woken};
 pub use voip::VoipConfig;
 
@@ -25,7 +30,7 @@ pub(crate) use page::PageCount;
 pub use page::{Browser, Request, Wish};
 pub(crate) use ping::PingCount;
 pub(crate) use video::FrameCount;
-pub use video::{Progress as FrameProgress, Video};
+pub use video::{Complete as CompleteFrame, Fate, Progress as FrameProgress, Video};
 pub use voip::PAYLOAD as VOIP_PAYLOAD;
 pub(crate) use voip::VoipCount;
 
@@ -255,6 +260,8 @@ pub enum Traffic {
     VideoCall(Box<VideoCallConfig>),
     /// Pages that the UE loads.
     Page(Box<PageConfig>),
+    /// Adaptive video over HTTP.
+    Dash(Box<DashConfig>),
 }
 
 impl Traffic {
@@ -272,6 +279,7 @@ impl Traffic {
             Self::Video(_) => "video",
             Self::VideoCall(_) => "video_call",
             Self::Page(_) => "page",
+            Self::Dash(_) => "dash",
         }
     }
 
@@ -281,13 +289,10 @@ impl Traffic {
         match self {
             Self::Tcp { transport: Transport::Udp, .. }
             | Self::Upload { transport: Transport::Udp, .. } => Protocol::Udp,
-            Self::Tcp { .. } | Self::Upload { .. } | Self::Page(_) => Protocol::Tcp,
-            Self::Udp { .. }
-            | Self::Cbr(_)
-            | Self::OnOff(_)
-            | Self::Voip(_)
-            | Self::Video(_)
-            | Self::VideoCall(_) => Protocol::Udp,
+            Self::Page(page) if matches!(page.http, Http::Http3) => Protocol::Udp,
+            Self::Tcp { .. } | Self::Upload { .. } | Self::Page(_) | Self::Dash(_) => Protocol::Tcp,
+            Self::Udp { .. } | Self::Cbr(_) | Self::OnOff(_) | Self::Voip(_) => Protocol::Udp,
+            Self::Video(_) | Self::VideoCall(_) => Protocol::Udp,
             Self::Ping(_) => Protocol::Icmp,
         }
     }
@@ -302,11 +307,8 @@ impl Traffic {
             Self::Cbr(cbr) => (cbr.payload, cbr.interval()),
             Self::OnOff(on_off) => (on_off.payload, on_off.cbr().interval()),
             Self::Voip(voip) => (VOIP_PAYLOAD, voip.interval()),
-            Self::Tcp { .. }
-            | Self::Upload { .. }
-            | Self::Video(_)
-            | Self::VideoCall(_)
-            | Self::Page(_) => return None,
+            Self::Tcp { .. } | Self::Upload { .. } => return None,
+            Self::Video(_) | Self::VideoCall(_) | Self::Page(_) | Self::Dash(_) => return None,
         };
         Some((payload, interval.mean()))
     }
@@ -317,6 +319,7 @@ impl Traffic {
         match self {
             Self::Tcp { sender, .. } | Self::Upload { sender, .. } => Some(sender),
             Self::Page(page) => Some(&page.sender),
+            Self::Dash(dash) => Some(&dash.sender),
             _ => None,
         }
     }
@@ -326,6 +329,7 @@ impl Traffic {
         match self {
             Self::Tcp { sender, .. } | Self::Upload { sender, .. } => Some(sender),
             Self::Page(page) => Some(&mut page.sender),
+            Self::Dash(dash) => Some(&mut dash.sender),
             _ => None,
         }
     }
@@ -432,6 +436,7 @@ impl FlowConfig {
             Traffic::Video(video) => video.fits(mtu).map_err(|e| e.within("video")),
             Traffic::VideoCall(call) => call.fits(mtu).map_err(|e| e.within("video_call")),
             Traffic::Page(page) => page.fits(mtu).map_err(|e| e.within("page")),
+            Traffic::Dash(dash) => dash.fits(mtu).map_err(|e| e.within("dash")),
             Traffic::Tcp { sender, size, rate, .. }
             | Traffic::Upload { sender, size, rate, .. } => {
                 ensure_mss(sender, mtu, "tcp.mss")?;

@@ -60,6 +60,8 @@ pub enum Up {
     Request(u32, u64),
     /// A report for the sender of the video call with this number.
     Report(u32, MediaReport),
+    /// An input that the user of the source with this number sent at this instant.
+    Input(u32, Instant),
     /// The STATUS PDU of the RLC with this handle, for the cell.
     Status(u32),
 }

@@ -277,6 +277,7 @@ fn traffic(
         ("video", flow.video.clone().map(Traffic::Video)),
         ("video_call", flow.video_call.clone().map(|call| Traffic::VideoCall(Box::new(call)))),
         ("page", flow.page.clone().map(|page| Traffic::Page(Box::new(page)))),
+        ("dash", flow.dash.clone().map(|dash| Traffic::Dash(Box::new(dash)))),
     ];
     let all = kinds.each_ref().map(|(name, _)| format!("`{name}`")).join(", ");
     let mut said = kinds.into_iter().filter_map(|(name, traffic)| Some((name, traffic?)));

@@ -27,7 +27,7 @@ use justfull_ran::{
     SplitConfig, TieOrder, UpfConfig,
 };
 use justfull_run::traffic::{
-    CbrConfig, OnOffConfig, PageConfig, VideoCallConfig, VideoConfig, VoipConfig,
+    CbrConfig, DashConfig, OnOffConfig, PageConfig, VideoCallConfig, VideoConfig, VoipConfig,
 };
 use justfull_run::{A3Config, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
@@ -513,6 +513,9 @@ table! {
         /// Pages that the UE loads.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         page: Option<PageConfig> = None;
+        /// Adaptive video over HTTP.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dash: Option<DashConfig> = None;
     }
 }
 

@@ -20,7 +20,7 @@ pub fn keys(path: &str) -> Vec<Key> {
     let parts: Vec<&str> = path.split('.').collect();
     let mut found = Vec::new();
     if !parts.contains(&"") {
-        in_params(&root(), &parts, &[], &mut found);
+        in_params(root(), &parts, &[], &mut found);
     }
     found
 }
@@ -29,7 +29,7 @@ pub fn keys(path: &str) -> Vec<Key> {
 #[must_use]
 pub fn paths() -> Vec<String> {
     let mut paths = Vec::new();
-    add_params(&root(), "", &mut paths);
+    add_params(root(), "", &mut paths);
     paths.sort_unstable();
     paths.dedup();
     paths

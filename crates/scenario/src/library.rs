@@ -34,6 +34,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("handovers-often", include_str!("../../../scenarios/handovers-often.toml")),
     ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
     ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
+    ("video-over-a-download", include_str!("../../../scenarios/video-over-a-download.toml")),
     ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),
     ("voip-g711", include_str!("../../../scenarios/voip-g711.toml")),
     ("nr-100mhz", include_str!("../../../scenarios/nr-100mhz.toml")),
@@ -112,5 +113,6 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.push(&justfull_run::PROXY_DOC);
     docs.extend(justfull_rapid::DOCS);
     docs.extend(justfull_run::traffic::DOCS);
+    docs.extend(justfull_run::traffic::ABR_DOCS);
     docs
 }

@@ -163,8 +163,9 @@ fn l4s(file: &ScenarioFile) -> Option<String> {
     let is_scream = |call: &VideoCallConfig| matches!(&call.control, RcConfig::Scream(scream) if scream.ecn == ScreamEcn::L4s);
     let flow = file.flow.iter().find(|flow| {
         let tcp = flow.tcp.as_ref().is_some_and(|tcp| is_l4s(&tcp.sender));
-        tcp || flow.page.as_ref().is_some_and(|page| is_l4s(&page.sender))
-            || flow.video_call.as_ref().is_some_and(is_scream)
+        let page = flow.page.as_ref().is_some_and(|page| is_l4s(&page.sender));
+        let call = flow.video_call.as_ref().is_some_and(is_scream);
+        tcp || page || call || flow.dash.as_ref().is_some_and(|dash| is_l4s(&dash.sender))
     })?;
     let classic = queues.iter().any(|queue| queue.has_aqm() && queue.ect1 == Ect1::Classic);
     let comes = if classic {

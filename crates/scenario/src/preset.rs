@@ -7,7 +7,7 @@ use toml::{Table, Value};
 pub(super) fn filled(mut tree: Table) -> Table {
     let flows = tree.get_mut("flow").and_then(Value::as_array_mut);
     for flow in flows.into_iter().flatten().filter_map(Value::as_table_mut) {
-        for kind in ["tcp", "page"] {
+        for kind in ["tcp", "page", "dash"] {
             let sender = flow.get_mut(kind).and_then(|traffic| traffic.get_mut("sender"));
             fill(sender.and_then(Value::as_table_mut));
         }

@@ -7,26 +7,30 @@ use justfull_base::bounds::key;
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::param::{Form, TextForm};
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 /// The schema. Rules between keys, and sizes relative to the MTU, appear only in descriptions;
 /// `justfull check` checks them.
 #[must_use]
 pub fn schema() -> Value {
-    let mut root = table(&root(), None);
+    let mut root = table(root(), None);
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     root["title"] = "justfull scenario".into();
     root
 }
 
-/// The keys of a scenario.
-pub(crate) fn root() -> Vec<ParamDoc> {
-    let mut params = ScenarioFile::params();
-    params.push(ParamDoc {
-        required: false,
-        default: "none".into(),
-        ..key::<Vec<Method>>("method", "Methods of this scenario's own.")
+/// The keys of a scenario, described once for a process.
+pub(crate) fn root() -> &'static [ParamDoc] {
+    static ROOT: LazyLock<Vec<ParamDoc>> = LazyLock::new(|| {
+        let mut params = ScenarioFile::params();
+        params.push(ParamDoc {
+            required: false,
+            default: "none".into(),
+            ..key::<Vec<Method>>("method", "Methods of this scenario's own.")
+        });
+        params
     });
-    params
+    &ROOT
 }
 
 /// A table with `params` and no other key, and with the kind that `doc` describes, if any.

@@ -27,6 +27,8 @@ pub enum Traffic {
     Game,
     /// Pages that the UE loads.
     Pages,
+    /// Adaptive video over HTTP.
+    Video,
     /// Echo requests.
     Ping,
 }
@@ -216,12 +218,13 @@ mod tests {
     use crate::{Overrides, Scenario};
     use std::path::Path;
 
-    const ALL: [Traffic; 6] = [
+    const ALL: [Traffic; 7] = [
         Traffic::Download,
         Traffic::Upload,
         Traffic::Call,
         Traffic::Game,
         Traffic::Pages,
+        Traffic::Video,
         Traffic::Ping,
     ];
 

@@ -1,10 +1,10 @@
 //! Servers and UEs: deliver packets that leave a link to their end.
 
-use crate::applications::Applications;
+use crate::applications::{Applications, Received};
 use crate::links::{Arrival, Links};
 use crate::monitor::Sent;
 use crate::receivers::Receivers;
-use crate::senders::Senders;
+use crate::senders::{Senders, TcpSender};
 use justfull_base::rng::stream_key;
 use justfull_base::{ConfigError, Ecn, Instant};
 use justfull_run::ledger::Ledger;
@@ -22,8 +22,8 @@ pub(crate) enum End {
     Proxied(u32, u32),
     /// Number of the TCP flow from a UE.
     Upload(u32),
-    /// Number of the TCP flow, number of the page.
-    Page(u32, u32),
+    /// Number of the TCP flow, number of the browser or player.
+    Client(u32, u32),
     /// Number of the source of datagrams.
     Source(u32),
     /// Number of the video call.
@@ -58,8 +58,15 @@ impl Hosts {
                 let ce = links.monitor.segments.peek(payload).segment.ecn == Ecn::Ce;
                 self.take_segment(now, i, payload, ce, links);
             }
-            Up::Request(i, bytes) => self.senders.write(now, i, bytes, links),
+            Up::Request(i, bytes) => {
+                let TcpSender { route, sender, .. } = &self.senders.all()[i as usize];
+                if let End::Client(_, client) = self.ends[route.flow as usize] {
+                    self.applications.reached_server(client, i, bytes, sender.unsent_bytes());
+                }
+                self.senders.write(now, i, bytes, links);
+            }
             Up::Report(i, report) => self.applications.reported(now, i, report),
+            Up::Input(i, sent) => self.applications.take_input(i, sent),
             // These go to the cell, in step with it (`World::reach_servers`).
             Up::Status(_) | Up::Asked(..) => {}
         }
@@ -99,11 +106,12 @@ impl Hosts {
                 let ack = links.monitor.take_ack(arrival.payload);
                 self.acknowledge(now, i, &ack, links);
             }
-            End::Page(i, page) => {
-                let sent = links.monitor.segments.peek(arrival.payload).segment.sent_at;
-                self.take_segment(now, i, arrival.payload, arrival.ce, links);
+            End::Client(i, client) => {
+                let segment = links.monitor.segments.peek(arrival.payload).segment;
+                let new = self.take_segment(now, i, arrival.payload, arrival.ce, links);
                 let delivered = self.receivers.delivered_bytes(i);
-                self.applications.page_received(now, page, i, sent, delivered, links);
+                let received = Received { segment, new, delivered };
+                self.applications.client_received(now, client, i, &received, links);
             }
         }
     }

@@ -12,8 +12,9 @@
 //! | `GET /api/run/N` | | the results, or how far the simulation is |
 //! | `DELETE /api/run/N` | | |
 //! | `POST /api/trace/NAME` | a trace in any format | what it holds; a scenario may name it |
-//! | `GET /api/results` | | folders of results below the folder of the page |
-//! | `GET /api/results/NAME` | | `result.json` of one |
+//! | `GET /api/results` | | earlier runs below the folder of the page, with settings and figures |
+//! | `GET /api/saved?folder=NAME` | | the runs of one, in the form of the results of a simulation |
+//! | `GET /api/watch/N?from=M` | | what runs at watched place N: its points from number M on |
 //!
 //! A mistake is answered with 400 and a sentence.
 
@@ -23,20 +24,23 @@ use crate::files;
 use crate::guard::Guard;
 use crate::jobs::{Jobs, Progress};
 use crate::page;
+use crate::saved::saved;
+use crate::watch::Watch;
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Json, Path as UrlPath, State as Shared};
+use axum::extract::{DefaultBodyLimit, Json, Path as UrlPath, Query, State as Shared};
 use axum::http::StatusCode;
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use justfull_lab::stats::{ci95_half_width, sd};
+use justfull_report::earlier::{Earlier, folders};
 use justfull_scenario::{MethodLibrary, Overrides, Scenario, Setting, library, schema};
 use justfull_trace::ReadOptions;
 use justfull_trace::info::{Info, default_bin};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +55,8 @@ const MOST_UES: usize = 1_000;
 const MOST_FLOWS: usize = 10_000;
 /// Most seeds of which the page makes an interval.
 const MOST_SEEDS: usize = 100;
+/// Most earlier runs that the page lists: the latest.
+const MOST_EARLIER: usize = 1_000;
 /// How long an answer waits for results: a slider's simulation takes less.
 const SHORT: Duration = Duration::from_millis(400);
 const LONG: Duration = Duration::from_secs(1);
@@ -60,11 +66,13 @@ const LONG: Duration = Duration::from_secs(1);
 pub(crate) struct State {
     options: Arc<Options>,
     jobs: Jobs,
+    watch: Watch,
 }
 
 impl State {
     pub(crate) fn new(options: Options) -> Self {
-        Self { options: Arc::new(options), jobs: Jobs::new() }
+        let watch = Watch::start(&options.watched);
+        Self { options: Arc::new(options), jobs: Jobs::new(), watch }
     }
 }
 
@@ -124,7 +132,8 @@ pub(crate) fn router(state: State, guard: Guard) -> Router {
         .route("/api/run", post(run))
         .route("/api/run/{id}", get(ask).delete(cancel))
         .route("/api/results", get(all_results))
-        .route("/api/results/{name}", get(results))
+        .route("/api/saved", get(results))
+        .route("/api/watch/{place}", get(watch))
         .layer(DefaultBodyLimit::max(ORDER_LIMIT))
         .merge(traces)
         .with_state(state)
@@ -153,6 +162,7 @@ async fn about(Shared(state): Shared<State>) -> Json<Value> {
         "folder": state.options.folder,
         "scenarios": scenarios.collect::<Vec<_>>(),
         "methods": methods.collect::<Vec<_>>(),
+        "watched": state.watch.names(),
         "student_t": (0..=MOST_SEEDS).map(student_t).collect::<Vec<_>>(),
     }))
 }
@@ -331,30 +341,58 @@ fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<Value, Wrong> {
     }
 }
 
-async fn all_results(Shared(state): Shared<State>) -> Json<Value> {
-    let folder = state.options.folder.clone();
-    let mut names: Vec<String> = std::fs::read_dir(&folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| files::results(&folder, name).is_some())
-        .take(1_000)
-        .collect();
-    names.sort();
-    Json(json!({ "folder": folder, "results": names }))
+async fn all_results(Shared(state): Shared<State>) -> Result<Json<Value>, Wrong> {
+    let listed = tokio::task::spawn_blocking(move || {
+        let folder = &state.options.folder;
+        // A folder that is not there yet has no runs.
+        let found = folders(std::slice::from_ref(folder)).unwrap_or_default();
+        let read = |path: &PathBuf| {
+            let mut run = Earlier::read(path);
+            run.folder = match path.strip_prefix(folder) {
+                Ok(own) if own.as_os_str().is_empty() => ".".into(),
+                own => own.unwrap_or(path).into(),
+            };
+            run
+        };
+        let runs: Vec<Earlier> = found.iter().take(MOST_EARLIER).map(read).collect();
+        json!({ "folder": folder, "runs": runs, "all": found.len() })
+    });
+    let internal =
+        |_| Wrong(StatusCode::INTERNAL_SERVER_ERROR, "the folder was not read".to_owned());
+    listed.await.map_err(internal).map(Json)
+}
+
+/// The first point that is wanted.
+#[derive(Deserialize)]
+struct From {
+    #[serde(default)]
+    from: u64,
+}
+
+async fn watch(
+    Shared(state): Shared<State>,
+    UrlPath(place): UrlPath<usize>,
+    Query(From { from }): Query<From>,
+) -> Result<Json<Value>, Wrong> {
+    state.watch.answer(place, from).map(Json).ok_or_else(|| missing("such place"))
+}
+
+/// An earlier run.
+#[derive(Deserialize)]
+struct Run {
+    folder: String,
 }
 
 async fn results(
     Shared(state): Shared<State>,
-    UrlPath(name): UrlPath<String>,
-) -> Result<Response, Wrong> {
+    Query(Run { folder: name }): Query<Run>,
+) -> Result<Json<Value>, Wrong> {
     let absent = || missing(&format!("folder of results {name}"));
     let folder = files::results(&state.options.folder, &name).ok_or_else(absent)?;
-    let limit = justfull_base::Bytes(TRACE_LIMIT as u64);
-    let text = justfull_trace::input::read_text(&folder.join("result.json"), limit);
-    let text = text.map_err(wrong)?;
-    let fields = [(axum::http::header::CONTENT_TYPE, "application/json")];
-    Ok((fields, text).into_response())
+    let internal =
+        |_| Wrong(StatusCode::INTERNAL_SERVER_ERROR, "the folder was not read".to_owned());
+    let read = tokio::task::spawn_blocking(move || saved(&folder)).await.map_err(internal)?;
+    read.map(Json).map_err(wrong)
 }
 
 #[cfg(test)]

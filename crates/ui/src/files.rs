@@ -1,16 +1,22 @@
 //! The folders of results that may be looked at.
 
+use justfull_report::export::folder::MANIFEST;
 use std::path::{Component, Path, PathBuf};
 
-/// The folder of results `name` in `folder`; none for another name or a link.
+/// The folder of results `name` in `folder` or below it, `.` for itself; none for another name or a
+/// link.
 pub(crate) fn results(folder: &Path, name: &str) -> Option<PathBuf> {
-    let mut parts = Path::new(name).components();
-    let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
-    let path = folder.join(name);
-    let own = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-    let document = path.join("result.json");
-    let whole = document.symlink_metadata().is_ok_and(|found| found.is_file());
-    (plain && own && whole).then_some(path)
+    let mut path = folder.to_path_buf();
+    if name.is_empty() {
+        return None;
+    }
+    for part in Path::new(name).components().filter(|_| name != ".") {
+        let Component::Normal(part) = part else { return None };
+        path.push(part);
+        path.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(())?;
+    }
+    let manifest = path.join(MANIFEST).symlink_metadata();
+    manifest.is_ok_and(|found| found.is_file()).then_some(path)
 }
 
 #[cfg(test)]
@@ -22,14 +28,17 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         std::fs::create_dir_all(at("a/b")).expect("folders");
-        for place in ["result.json", "a/result.json", "a/b/result.json"] {
+        for place in ["manifest.json", "a/manifest.json", "a/b/manifest.json"] {
             std::fs::write(at(place), "{}").expect("a file");
         }
         std::os::unix::fs::symlink(at("a"), at("link")).expect("a link");
         std::fs::create_dir(at("c")).expect("a folder");
-        std::os::unix::fs::symlink("/etc/passwd", at("c/result.json")).expect("a link");
-        assert_eq!(results(folder.path(), "a"), Some(at("a")));
-        for name in ["", ".", "..", "a/b", "a/../a", "/etc", "link", "c", "missing"] {
+        std::os::unix::fs::symlink("/etc/passwd", at("c/manifest.json")).expect("a link");
+        for name in ["a", "a/b"] {
+            assert_eq!(results(folder.path(), name), Some(at(name)));
+        }
+        assert_eq!(results(folder.path(), "."), Some(folder.path().into()), "the folder itself");
+        for name in ["", "./a", "..", "a/../a", "/etc", "link", "link/b", "c", "missing", "a/c"] {
             assert_eq!(results(folder.path(), name), None, "{name}");
         }
     }

@@ -12,6 +12,10 @@ mod files;
 mod guard;
 mod jobs;
 mod page;
+mod saved;
+mod watch;
+
+pub use crate::watch::Watched;
 
 use crate::api::State;
 use crate::guard::Guard;
@@ -32,6 +36,8 @@ pub struct Options {
     pub folder: PathBuf,
     /// The folder of traces that are not part of the project.
     pub data: Option<PathBuf>,
+    /// Live runs and proxies that the page shows while they run.
+    pub watched: Vec<Watched>,
     /// Threads of one simulation; at least 1.
     pub threads: usize,
     /// Version of the program, for the page.

@@ -2,16 +2,21 @@
 
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use justfull_report::figure::Palette;
+use justfull_scenario::MethodLibrary;
+use serde_json::{Map, Value, json};
 
 const PAGE: &str = include_str!("../web/page.html");
 const STYLE: &str = include_str!("../web/style.css");
 const CHART_STYLE: &str = include_str!("../web/vendor/uPlot.min.css");
 const CHARTS: &str = include_str!("../web/vendor/uPlot.min.js");
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("../web/state.js"),
     include_str!("../web/chart.js"),
     include_str!("../web/scene.js"),
     include_str!("../web/lessons.js"),
+    include_str!("../web/results.js"),
+    include_str!("../web/live.js"),
     include_str!("../web/app.js"),
 ];
 
@@ -26,6 +31,7 @@ pub(crate) fn page(version: &str, nonce: &str) -> Response {
         .replace("{{nonce}}", nonce)
         .replace("{{style}}", &[CHART_STYLE, STYLE].join("\n"))
         .replace("{{charts}}", CHARTS)
+        .replace("{{looks}}", &looks())
         .replace("{{script}}", &script);
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src \
@@ -37,4 +43,12 @@ pub(crate) fn page(version: &str, nonce: &str) -> Response {
         (header::CONTENT_SECURITY_POLICY, policy),
     ];
     (fields, html).into_response()
+}
+
+/// Colour and mark of each shipped method, those of figures for papers, as JSON.
+fn looks() -> String {
+    let names: Vec<String> = MethodLibrary::shipped().names().into_iter().map(Into::into).collect();
+    let looks = Palette::of_methods(names.iter().cloned()).on_paper(&names);
+    let look = looks.iter().map(|look| json!([look.colour, look.dash]));
+    Value::Object(names.into_iter().zip(look).collect::<Map<_, _>>()).to_string()
 }

@@ -1,4 +1,4 @@
-// The four views of the page.
+// The views of the page.
 
 const CONTROLS = [
   { key: "radio", label: "Radio", options: [["walk", "a walk through the cell"], ["train", "a train ride"], ["steady", "steady"]] },
@@ -66,7 +66,7 @@ function drawTry() {
   $("answer").replaceChildren(...sentence(shown.runs));
   const runs = shown.runs, visible = runs.filter(run => !state.off.includes(run.method));
   const all = runs.map(run => run.method);
-  legendOf("legend", all, all, state.off, method => {
+  legendOf("legend", entries(all), state.off, method => {
     state.off = state.off.includes(method) ? state.off.filter(m => m !== method) : [...state.off, method];
     keepLink(); drawTry();
   });
@@ -208,39 +208,16 @@ function chosenRuns() {
   return methods.map(method => [method, here.filter(run => run.method === method)]).filter(([, found]) => found.length);
 }
 
-const mean = values => { const all = values.filter(v => v != null && Number.isFinite(v)); return all.length ? all.reduce((a, b) => a + b, 0) / all.length : null; };
-
-/** Half of the 95 % interval by Student's t, for 3 to 100 values. */
-function half(values) {
-  const all = values.filter(v => v != null && Number.isFinite(v)), n = all.length;
-  if (n < 3) return null;
-  const m = mean(all), sd = Math.sqrt(all.reduce((s, v) => s + (v - m) ** 2, 0) / (n - 1));
-  return known?.student_t[n] == null ? null : known.student_t[n] * sd / Math.sqrt(n);
-}
-
 function drawStudy() {
   if (!study.result) return;
   const groups = chosenRuns(), flow = $("study-flow").value, what = $("study-what").value;
   const all = groups.map(([method]) => method);
   const visible = groups.filter(([method]) => !study.off.includes(method));
-  legendOf("study-legend", all, all, study.off, method => {
+  legendOf("study-legend", entries(all), study.off, method => {
     study.off = study.off.includes(method) ? study.off.filter(m => m !== method) : [...study.off, method];
     drawStudy();
   });
-  const first = groups[0][1][0].series;
-  if (what === "cdf") {
-    const grid = Array.from({ length: 200 }, (_, i) => 10 ** (-1 + i * 5 / 199));
-    const lines = visible.map(([method, runs]) => ({ label: method, ...look(method, all), values: grid.map(x => mean(runs.map(run => shareBelow(flowOf(run, flow)?.delay?.cdf, x)))) }));
-    drawCdf(grid, lines);
-  } else {
-    const key = what === "delay" ? "delay_p90_ms" : "goodput_mbit_s";
-    const queue = what === "queue";
-    const x = queue ? first.queues.RLC.map((_, i) => (i + 1) * first.bin_s) : times(first, "flow_bin_s");
-    const of = run => queue ? run.series.queues.RLC : run.series.flows.find(f => f.name === flow)?.[key] || [];
-    const lines = visible.map(([method, runs]) => ({ label: method, ...look(method, all), values: x.map((_, i) => mean(runs.map(run => of(run)[i]))) }));
-    const labels = { delay: [`delay of ${flow} (p90), ms`, "ms"], goodput: [`goodput of ${flow}, Mbit/s`, "Mbit/s"], queue: ["queue of the RLC, packets", "packets"] }[what];
-    draw("study-chart", { x, lines, log: what === "delay", unit: labels[1], xLabel: "time, s", yLabel: labels[0], height: 320 });
-  }
+  drawGroups("study-chart", what, flow, visible.map(([method, runs]) => ({ label: method, look: look(method, all), runs })));
   const rows = groups.flatMap(([method, runs]) => [...new Set(runs.flatMap(run => run.flows.map(f => f.name)))].map(name => ({ method, name, flows: runs.map(run => flowOf(run, name)).filter(Boolean) })));
   const value = get => row => mean(row.flows.map(get));
   tableOf("study-table", rows, [
@@ -252,58 +229,6 @@ function drawStudy() {
   const { runs, took_ms: took, warnings } = study.result;
   const seconds = runs.reduce((sum, run) => sum + run.duration_s, 0);
   $("study-answer").textContent = `${study.result.title}: ${runs.length} runs, ${figure(seconds)} s simulated in ${figure(took / 1000)} s.${warnings.length ? ` Note: ${warnings[0]}` : ""}`;
-}
-
-function shareBelow(cdf, x) {
-  if (!cdf?.length) return null;
-  let share = 0;
-  for (const [time, at] of cdf) { if (time > x) break; share = at; }
-  return share;
-}
-
-function drawCdf(x, lines) {
-  const box = $("study-chart"), old = charts.get("study-chart");
-  old?.plot.destroy();
-  charts.delete("study-chart");
-  box.replaceChildren();
-  const axis = { stroke: () => css("--ink"), grid: { stroke: () => css("--grid") }, font: "13px system-ui, sans-serif", labelFont: "13px system-ui, sans-serif" };
-  const legend = { x: "delay, ms", unit: "" };
-  const plot = new uPlot({
-    width: Math.max(240, box.clientWidth), height: 320, legend: { show: false },
-    scales: { x: { time: false, distr: 3 }, y: { range: [0, 1] } },
-    axes: [{ ...axis, label: "delay, ms", filter: decades }, { ...axis, label: "share of packets", size: 58 }],
-    series: [{}, ...lines.map(line => ({ label: line.label, stroke: () => line.colour, dash: line.dash, width: 2, points: { show: false } }))],
-    plugins: [tip(legend)],
-  }, [x, ...lines.map(line => line.values)], box);
-  charts.set("study-chart", { plot, key: "cdf", legend });
-}
-
-// Results -------------------------------------------------------------------------------------
-
-async function buildResults() {
-  await knownThings();
-  const { folder, results } = await ask("/api/results");
-  $("results-folder").textContent = results.length ? `Folders below ${folder}` : `No folder below ${folder} holds results. A run of justfull writes one.`;
-  $("results-list").replaceChildren(...results.map(name => make("li", {}, make("button", { type: "button", onclick: () => openResults(name) }, name))));
-}
-
-async function openResults(name) {
-  const found = await ask(`/api/results/${encodeURIComponent(name)}`);
-  $("results-title").textContent = `${found.title || name}`;
-  const runs = (found.groups || []).flatMap(group => (group.runs || []).map(run => ({ ...run, group: group.label || "" })));
-  const keys = new Map();
-  for (const run of runs) for (const flow of run.flows || []) {
-    const key = JSON.stringify([run.group, run.method, flow.name]);
-    if (!keys.has(key)) keys.set(key, []);
-    keys.get(key).push(flow);
-  }
-  const rows = [...keys].map(([key, flows]) => { const [group, method, flow] = JSON.parse(key); return { group, method, flow, flows }; });
-  const value = get => row => mean(row.flows.map(get));
-  tableOf("results-table", rows, [
-    { title: "method", text: true, value: row => row.method }, { title: "flow", text: true, value: row => row.flow }, { title: "case", text: true, value: row => row.group },
-    { title: "runs", value: row => row.flows.length }, { title: "delay mean, ms", value: value(f => f.delay?.mean_ms) }, { title: "±", value: row => half(row.flows.map(f => f.delay?.mean_ms)) },
-    { title: "p99, ms", value: value(f => f.delay?.p99_ms) }, { title: "goodput, Mbit/s", value: value(f => f.goodput_mbit_s) }, { title: "round trip, ms", value: value(f => f.rtt?.mean_ms) },
-  ]);
 }
 
 // Learn ---------------------------------------------------------------------------------------
@@ -323,7 +248,7 @@ function buildLessons() {
       if (LESSONS[state.lesson] !== lesson) return;
       const all = runs.map(run => run.method), x = times(runs[0].series, "flow_bin_s");
       const lines = (flow, key) => runs.map(run => ({ label: run.method, ...look(run.method, all), values: run.series.flows.find(f => f.name === flow)?.[key] || [] }));
-      legendOf("lesson-legend", all, all, [], () => {});
+      legendOf("lesson-legend", entries(all), [], () => {});
       draw("lesson-delay", { x, lines: lines("call", "delay_p90_ms"), log: true, unit: "ms", xLabel: "time, s", yLabel: "delay of the call, ms", height: 220 });
       draw("lesson-rate", { x, lines: lines("download", "goodput_mbit_s"), unit: "Mbit/s", xLabel: "time, s", yLabel: "download, Mbit/s", height: 180 });
       tableOf("lesson-table", runs, [
@@ -347,7 +272,7 @@ function buildLessons() {
 // Around them ---------------------------------------------------------------------------------
 
 const built = new Set();
-const BUILD = { try: () => { buildControls(); buildScene(); return refresh(); }, study: buildStudy, results: buildResults, learn: buildLessons };
+const BUILD = { try: () => { buildControls(); buildScene(); return refresh(); }, study: buildStudy, results: buildResults, live: buildLive, learn: buildLessons };
 
 function show(view) {
   if (!(view in BUILD)) view = "try";
@@ -380,6 +305,7 @@ async function resolved(of) { return (await ask("/api/check", { json: of })).tom
 const COPIES = {
   link: async () => location.href, command: async () => asCommand(order()), toml: () => resolved(order()), python: async () => asPython(order()),
   "study-command": async () => asCommand(studyOrder()), "study-toml": () => resolved(studyOrder()), "study-python": async () => asPython(studyOrder()),
+  "results-command": async () => comparison(),
 };
 document.addEventListener("click", async event => {
   const what = event.target.dataset?.copy;
@@ -395,6 +321,8 @@ function theme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   if (shown) drawTry();
   drawStudy();
+  drawResults();
+  drawLive();
   if (built.has("learn")) buildLessons();
 }
 const night = matchMedia("(prefers-color-scheme: dark)");

@@ -31,7 +31,7 @@ async function simulate(order, { signal, progress } = {}) {
 
 const DEFAULTS = {
   view: "try", radio: "walk", rate: 20, rtt: 40, buffer: 2000, control: "cubic", at: 5,
-  methods: ["Vanilla", "FQ-CoDel", "5G-BDP", "Justfull"], off: [], seed: 1, lesson: 0,
+  methods: ["Vanilla", "FQ-CoDel", "5G-BDP", "Justfull"], off: [], seed: 1, lesson: 0, open: [],
 };
 const state = { ...DEFAULTS, ...fromLink() };
 
@@ -110,18 +110,19 @@ function asPython({ scenario, methods, set, seed, runs }) {
   ].join("\n");
 }
 
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080", "#a6761d"];
-// The same hues, lighter, on a dark ground.
-const NIGHT = ["#4aa8e0", "#ff8a3d", "#2fc79b", "#e79cc8", "#f2bd3c", "#8fd0f5", "#b0b0b0", "#d3a24a"];
-const OWN = { Vanilla: 0, Justfull: 1, "FQ-CoDel": 2, "5G-BDP": 3, CoDel: 4, DRQL: 5, BBR: 4, "e5G-BDP": 6, LastPoll: 7, PIE: 6, DynRLC: 7 };
+// The colours of the report, and the same hues, lighter, on a dark ground.
+const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#808080", "#d8cb1f"];
+const NIGHT = ["#4aa8e0", "#f2bd3c", "#2fc79b", "#e79cc8", "#8fd0f5", "#ff8a3d", "#b0b0b0", "#e8dd5a"];
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 3], [12, 5], [3, 6]];
 
-/** Colour and dashes of a method: the same in every chart, told apart without colour too. */
+/** Colour and dashes of a method: the same in every chart, told apart without colour too. LOOKS has
+ * those of the report's figures. */
 function look(method, methods) {
-  const own = OWN[method];
-  const n = own ?? (methods.indexOf(method) + 3) % COLOURS.length;
+  const [own, mark] = LOOKS[method] || [];
+  const n = (methods.indexOf(method) + 3) % COLOURS.length;
+  const at = own === undefined ? n : COLOURS.indexOf(own);
   const night = document.documentElement.dataset.theme === "dark";
-  return { colour: (night ? NIGHT : COLOURS)[n % COLOURS.length], dash: DASHES[n % DASHES.length] };
+  return { colour: at < 0 ? null : (night ? NIGHT : COLOURS)[at], dash: DASHES[(mark ?? n) % DASHES.length] };
 }
 
 const $ = id => document.getElementById(id);

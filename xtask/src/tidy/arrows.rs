@@ -16,7 +16,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
     ("ran", &["base", "phy", "queue"]),
     ("tcp", &["base"]),
     ("rapid", &["base", "phy"]),
-    ("c", &["base", "queue", "ran"]),
+    ("c", &["base", "queue", "ran", "rapid"]),
     ("nru", &[]),
     ("run", &PURE),
     ("sim", &["base", "phy", "queue", "ran", "tcp", "rapid", "run"]),
@@ -40,7 +40,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
         ],
     ),
     ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "run", "scenario", "trace", "lab"]),
-    ("ui", &["base", "run", "rnis", "scenario", "lab", "trace"]),
+    ("ui", &["base", "run", "net", "rnis", "scenario", "lab", "report", "trace"]),
     ("campaign", &["base", "run", "sim", "scenario", "lab", "report"]),
     (
         "cli",

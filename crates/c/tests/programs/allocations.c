@@ -1,5 +1,5 @@
-/* After an object is made, no call allocates: each AQM, discipline, limiter and pacer. The linker
- * wraps the allocator (--wrap). */
+/* After an object is made, no call allocates: each AQM, discipline, limiter, pacer and control. The
+ * linker wraps the allocator (--wrap). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,6 +226,61 @@ static void eqp(void) {
   must(jf_eqp_destroy(eqp), "eqp");
 }
 
+/* UEs and flows that come and go, up to what the settings allow, for 20 s. */
+static void rapid(const char *kind) {
+  enum { UES = 24, FLOWS = 80 };
+  char settings[256];
+  jf_rapid *control = NULL;
+  jf_message message;
+  jf_rapid_change change;
+  uint64_t ues[UES] = {0}, flows[FLOWS] = {0}, full = 0, changes = 0, due = 0;
+  snprintf(settings, sizeof settings,
+           "cells = 3\nues = 10\nflows = 30\nflows_of_ue = 12\ncontrol.kind = \"%s\"\n", kind);
+  if (jf_rapid_create(settings, strlen(settings), &control, &message) != JF_OK) {
+    fprintf(stderr, "%s\n", message.text);
+    exit(1);
+  }
+  const uint64_t before = allocations;
+  for (uint64_t now = 1; now < 20000000000; now += 1 + below(200000)) {
+    uint64_t *ue = &ues[below(UES)], *flow = &flows[below(FLOWS)];
+    const uint64_t kind_of_call = below(1000);
+    jf_rapid_opening opening = {below(9), below(50000000), below(50000000), 1448, 52};
+    jf_rapid_sample sample = {below(90000), below(90000), below(2) * below(90000),
+                              below(50000000), below(50000000), 0, (uint8_t)below(2), {0}};
+    jf_cell_report cell = {now, 500000, 200, below(200), 20, 3, JF_CELL_NR, 2, 2, 13, 12, {0}};
+    jf_ue_report own = {below(cell.used + 1), 0, below(90000), below(90000), (uint8_t)below(28), {0}};
+    if (kind_of_call < 5) {
+      (void)jf_rapid_remove_ue(control, now, *ue);
+      full += jf_rapid_add_ue(control, now, (uint32_t)below(3), ue) == JF_ERROR_FULL;
+    } else if (kind_of_call < 8) {
+      (void)jf_rapid_remove_ue(control, now, *ue);
+    } else if (kind_of_call < 20) {
+      (void)jf_rapid_move_ue(control, now, *ue, (uint32_t)below(3));
+    } else if (kind_of_call < 25) {
+      (void)jf_rapid_limit_ue(control, now, *ue, 1000 + below(10000000));
+    } else if (kind_of_call < 60) {
+      (void)jf_rapid_close(control, now, *flow);
+      full += jf_rapid_open(control, now, *ue, &opening, flow) == JF_ERROR_FULL;
+    } else if (kind_of_call < 80) {
+      (void)jf_rapid_close(control, now, *flow);
+    } else if (kind_of_call < 500) {
+      (void)jf_rapid_on_sample(control, now, *flow, &sample);
+    } else {
+      (void)jf_rapid_on_report(control, now, *ue, &cell, &own);
+    }
+    must(jf_rapid_next_timer(control, &due), settings);
+    if (due <= now) must(jf_rapid_on_timer(control, now), settings);
+    while (jf_rapid_next_change(control, &change) == JF_OK) changes += 1;
+  }
+  if (allocations != before || full < 100 || changes < 1000) {
+    fprintf(stderr, "%s: %llu allocations, %llu full, %llu changes\n", kind,
+            (unsigned long long)(allocations - before), (unsigned long long)full,
+            (unsigned long long)changes);
+    exit(1);
+  }
+  must(jf_rapid_destroy(control), settings);
+}
+
 int main(void) {
   static const char *limiters[] = {"unlimited", "fixed",    "dyn_rlc", "drql",     "dql",
                                    "bdp_5g",    "e_bdp_5g", "hedge",   "last_poll"};
@@ -266,6 +321,9 @@ int main(void) {
   }
   pacer();
   eqp();
+  rapid("none");
+  rapid("equal_share");
+  rapid("rapid");
   printf("no call allocated; a UE with 8 QFIs of 64 packets and 8 lanes takes %llu B\n",
          (unsigned long long)size);
   return 0;

@@ -4,27 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
 #include "justfull.h"
-
-#define IS(expected, call)                                                              \
-  do {                                                                                  \
-    const jf_status found_ = (call);                                                    \
-    if (found_ != (expected)) {                                                         \
-      fprintf(stderr, "%s:%d: %s: found %d (%s), expected %s\n", __FILE__, __LINE__, #call, \
-              (int)found_, jf_error_text(found_), #expected);                           \
-      exit(1);                                                                          \
-    }                                                                                   \
-  } while (0)
-
-#define HOLDS(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                                  \
-    }                                                                           \
-  } while (0)
-
-#define TEXT(words) (words), strlen(words)
 
 static const size_t HUGE_SIZE = (size_t)1 << 63;
 static const uint64_t HUGE_AMOUNT = (uint64_t)1 << 63;

@@ -29,6 +29,36 @@ constexpr const char *kSettings =
     "unit = \"packets\"\nlimiter = { kind = \"fixed\", limit = \"2 packets\" }\n"
     "sdap.queue.limit = \"3 packets\"\n[[qos_flow]]\nqfi = 1\n";
 
+// A report of a cell of 20 Mbit/s, and a flow of 10 and 20 ms.
+void rapid() {
+  constexpr const char *settings = "ues = 1\nflows = 1\n";
+  alignas(JF_ALIGN) static unsigned char block[16384];
+  holds(jf::rapid::size(settings) <= sizeof block, "the block is large enough for a control");
+  jf::rapid control(jf::memory{block, sizeof block}, settings);
+  uint64_t ue = 0, flow = 0, due = 0;
+  jf_cell_report cell{};
+  jf_ue_report own{};
+  cell.at = 1000000;
+  cell.slot = 1000000;
+  cell.slots = 1;
+  cell.offered = 2500;
+  jf_rapid_opening opening{};
+  opening.mss = 1210;
+  opening.headers = 40;
+  opening.wired_rtt = 10000000;
+  opening.radio_rtt = 19000000;
+  jf_rapid_change change{};
+  holds(control.add_ue(0, 0, ue) == JF_OK, "a UE appears");
+  holds(control.on_report(1, ue, cell, own) == JF_OK, "a report is taken");
+  holds(control.open(2, ue, opening, flow) == JF_OK, "a flow opens");
+  holds(control.open(2, ue, opening, flow) == JF_ERROR_FULL, "a second one finds no room");
+  holds(control.next_change(change) == JF_OK, "it has windows");
+  holds(change.server == 20 * 1210 && change.radio == 40 * 1210, "of rate times round trip");
+  holds(control.next_timer(due) == JF_OK && control.on_timer(due) == JF_OK, "a timer is due");
+  holds(control.on_sample(due, flow, jf_rapid_sample{}) == JF_OK, "a sample is taken");
+  holds(control.close(due, flow) == JF_OK && control.remove_ue(due, ue) == JF_OK, "all go");
+}
+
 }  // namespace
 
 int main() {
@@ -70,6 +100,7 @@ int main() {
   jf_eqp_demand nothing{};
   nothing.unit = 1;
   holds(eqp.schedule(1, nothing, nullptr, nullptr) == JF_OK, "EQP schedules an empty slot");
+  rapid();
   std::puts("objects end with their scope");
   return 0;
 }

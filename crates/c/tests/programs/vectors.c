@@ -65,7 +65,11 @@ static struct {
   jf_pacer *pacer;
   jf_queue *queue;
   jf_eqp *eqp;
+  jf_rapid *rapid;
 } object;
+
+/* Handles by the numbers of a file. */
+static uint64_t ues[8], flows[64];
 
 static void limiter_line(const char *word, const uint64_t *n, int count) {
   const jf_view view = {n[1], n[2]}, entered = {n[2], n[3]};
@@ -190,6 +194,65 @@ static void eqp_line(const char *word, const uint64_t *n, int count) {
   }
 }
 
+static void report_line(const uint64_t *n) {
+  jf_cell_report cell;
+  jf_ue_report own;
+  memset(&cell, 0, sizeof cell);
+  memset(&own, 0, sizeof own);
+  cell.at = n[2];
+  cell.kind = (uint8_t)n[3];
+  cell.mcs_table = (uint8_t)n[4];
+  cell.layers = (uint8_t)n[5];
+  cell.symbols = (uint8_t)n[6];
+  cell.dmrs_res = (uint8_t)n[7];
+  cell.slot = n[8];
+  cell.slots = (uint32_t)n[9];
+  cell.offered = n[10];
+  cell.used = n[11];
+  cell.active_ues = (uint32_t)n[12];
+  own.blocks = n[13];
+  own.repeats = n[14];
+  own.bytes = n[15];
+  own.mcs = (uint8_t)n[16];
+  own.backlog = n[17];
+  must(jf_rapid_on_report(object.rapid, n[0], ues[n[1] % 8], &cell, &own));
+}
+
+static void rapid_line(const char *word, const uint64_t *n, int count) {
+  jf_rapid_change change;
+  const jf_status status = jf_rapid_next_change(object.rapid, &change);
+  must(status);
+  if (strcmp(word, "windows") == 0 && count == 4) {
+    if (status == JF_EMPTY || change.tag != n[0] || change.server != n[1] || change.radio != n[2] ||
+        change.reading != n[3]) {
+      differs(line_number, "other windows");
+    }
+    return;
+  }
+  if (status != JF_EMPTY) differs(line_number, "windows have changed before");
+  if (strcmp(word, "ue") == 0 && count == 3) {
+    must(jf_rapid_add_ue(object.rapid, n[0], (uint32_t)n[2], &ues[n[1] % 8]));
+  } else if (strcmp(word, "open") == 0 && count == 7) {
+    const jf_rapid_opening opening = {n[1], n[5], n[6], (uint32_t)n[3], (uint32_t)n[4]};
+    must(jf_rapid_open(object.rapid, n[0], ues[n[2] % 8], &opening, &flows[n[1] % 64]));
+  } else if (strcmp(word, "close") == 0 && count == 2) {
+    must(jf_rapid_close(object.rapid, n[0], flows[n[1] % 64]));
+  } else if (strcmp(word, "move") == 0 && count == 3) {
+    must(jf_rapid_move_ue(object.rapid, n[0], ues[n[1] % 8], (uint32_t)n[2]));
+  } else if (strcmp(word, "limit") == 0 && count == 3) {
+    must(jf_rapid_limit_ue(object.rapid, n[0], ues[n[1] % 8], n[2]));
+  } else if (strcmp(word, "sample") == 0 && count == 9) {
+    const jf_rapid_sample sample = {n[2], n[3], n[4], n[5], n[6], n[7], (uint8_t)n[8], {0}};
+    must(jf_rapid_on_sample(object.rapid, n[0], flows[n[1] % 64], &sample));
+  } else if (strcmp(word, "report") == 0 && count == 18) {
+    report_line(n);
+  } else if (strcmp(word, "timer") == 0 && count == 1) {
+    must(jf_rapid_on_timer(object.rapid, n[0]));
+  } else if (strcmp(word, "end") != 0) {
+    differs(line_number, "no line of RAPID");
+  }
+}
+
 /* Makes the object of `kind`; the line `grants` is next for some. */
 static void make(const char *kind, const char *settings, const jf_grants *grants) {
   jf_message message;
@@ -204,6 +267,8 @@ static void make(const char *kind, const char *settings, const jf_grants *grants
     made = jf_queue_create(settings, length, NULL, dropped, &object.queue, &message);
   } else if (strcmp(kind, "eqp") == 0) {
     made = jf_eqp_create(settings, length, &object.eqp, &message);
+  } else if (strcmp(kind, "rapid") == 0) {
+    made = jf_rapid_create(settings, length, &object.rapid, &message);
   }
   if (made != JF_OK) differs(line_number, message.text);
 }
@@ -236,19 +301,22 @@ static void read_file(FILE *file) {
     made = 1;
     if (sscanf(line, "%31s %n", word, &start) != 1) differs(line_number, "an empty line");
     ended = strcmp(word, "end") == 0;
-    if (ended) break;
     memset(n, 0, sizeof n);
+    if (object.rapid != NULL && ended) rapid_line(word, n, 0);
+    if (ended) break;
     const int count = numbers(line + start, n, 64);
     if (object.limiter != NULL) limiter_line(word, n, count);
     if (object.pacer != NULL) pacer_line(word, n, count);
     if (object.queue != NULL) queue_line(word, n, count);
     if (object.eqp != NULL) eqp_line(word, n, count);
+    if (object.rapid != NULL) rapid_line(word, n, count);
   }
   if (!ended || first_drop != last_drop) differs(line_number, "it ends too early");
   must(jf_limiter_destroy(object.limiter));
   must(jf_pacer_destroy(object.pacer));
   must(jf_queue_destroy(object.queue));
   must(jf_eqp_destroy(object.eqp));
+  must(jf_rapid_destroy(object.rapid));
 }
 
 int main(int count, char **names) {

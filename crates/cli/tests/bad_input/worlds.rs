@@ -99,6 +99,34 @@ fn a_channel_that_never_carries_anything_is_refused() {
     );
 }
 
+#[test]
+fn adaptive_video_has_a_ladder_that_ascends_and_a_buffer_that_fits() {
+    let flow = |dash: &str| {
+        Trial::change(
+            "udp = { payload = \"200B\", interval = \"20ms\" }",
+            &format!("dash = {dash}"),
+        )
+    };
+    flow("{}").accepted();
+    for (dash, message) in [
+        (
+            "{ ladder = [\"750kbit/s\", \"300kbit/s\"] }",
+            "ladder`: found [*], allowed is 2 to 16 rates of at least 1kbit/s, each above the one \
+             before *",
+        ),
+        ("{ buffer = \"7s\" }", "buffer`: found 7s, allowed is 2 chunks to 1h *"),
+        ("{ startup = \"57s\" }", "startup`: found 57s, allowed is at most buffer less a chunk *"),
+        (
+            "{ buffer = \"14s\" }",
+            "abr.low`: found 10s, allowed is above 0s, below the buffer less a chunk, 10s *",
+        ),
+        ("{ abr = { kind = \"robust\" } }", "abr*: found robust, allowed is *mpc*"),
+        ("{ abr = { kind = \"mpc\", horizon = 7 } }", "abr.horizon`: found 7, allowed is 1 to 6 *"),
+    ] {
+        flow(dash).refused(&format!("my.toml:28:*: field `flow[1].dash.{message}"));
+    }
+}
+
 /// Faults that a proxy refuses, by label.
 #[test]
 fn what_a_proxy_refuses_is_one_message_each() {
@@ -135,6 +163,7 @@ fn what_a_proxy_refuses_is_one_message_each() {
             proxied("28:1: field `flow[1]"),
         ),
         ("pages", flow(udp, "proxied = true\npage = {}"), proxied("28:1: field `flow[1]")),
+        ("adaptive video", flow(udp, "proxied = true\ndash = {}"), proxied("28:1: field `flow[1]")),
         ("an upload", tcp("direction = \"up\""), proxied("23:1: field `flow[0]")),
         ("QUIC", tcp("protocol = \"udp\""), proxied("23:1: field `flow[0]")),
     ] {

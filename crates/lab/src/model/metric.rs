@@ -2,6 +2,7 @@
 
 mod cell;
 mod flows;
+mod media;
 mod radio;
 mod transfers;
 
@@ -148,6 +149,34 @@ metrics! {
     /// greatest.
     FrameP95("frame_ms_p95", "95th percentile of the completion of frames", "ms", 1)
         = All(|f| worst(f, |f| Some(&f.frames.as_ref()?.completion), |d| d.p95_ms));
+    /// Frames that were not complete within their budget, in percent of those sent.
+    FrameMissed("frame_missed_percent", "frames not complete in time", "%", 2)
+        = All(|f| weighted(f, media::missed));
+    /// Time in which rendered videos stood still, in percent of the time watched: intervals between
+    /// frames of at least three times the mean of the last 30, and at least 150 ms more than it
+    /// (W3C webrtc-stats).
+    Frozen("frozen_percent", "time in which rendered video stood still", "%", 2)
+        = All(media::frozen);
+    /// 95 % of the inputs of a rendered video's user were shown after no longer; with several names
+    /// of videos, the greatest.
+    InputP95("input_to_frame_ms_p95", "95th percentile from an input to its frame", "ms", 1)
+        = All(|f| worst(f, |f| Some(&f.frames.as_ref()?.reaction), |d| d.p95_ms));
+    /// Bitrate of adaptive video, mean over chunks.
+    DashBitrate("dash_bitrate_mbit_s_mean", "mean bitrate of adaptive video", "Mbit/s", 2)
+        = All(|f| weighted(f, media::bitrate));
+    /// Time in which adaptive video stalled, in percent of the time watched.
+    DashStalled("dash_stalled_percent", "time in which adaptive video stalled", "%", 2)
+        = All(media::stalled);
+    /// Chunks of adaptive video of another bitrate than the chunk before, in percent.
+    DashSwitches("dash_switch_percent", "chunks of another bitrate", "%", 1)
+        = All(|f| weighted(f, media::switches));
+    /// From a player's first request to the start of the playback, mean over players.
+    DashStartup("dash_startup_s_mean", "mean startup delay of adaptive video", "s", 2)
+        = All(|f| Some(mean(f, |f| Some(&f.dash.as_ref()?.startup))? * 1e-3));
+    /// Quality of experience of adaptive video: bitrate in Mbit/s, less 4.3 for each second of
+    /// stall, less the change of the bitrate (QoE_lin of Pensieve); mean over chunks.
+    DashQoe("dash_qoe_mean", "quality of experience of adaptive video", "", 3)
+        = All(|f| weighted(f, media::qoe));
     /// From a page's first request to its last object's last byte, mean over pages.
     PageLoad("page_load_s_mean", "mean page load time", "s", 2)
         = All(|f| Some(mean(f, |f| Some(&f.pages.as_ref()?.load))? * 1e-3));

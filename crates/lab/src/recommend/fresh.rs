@@ -36,6 +36,8 @@ fn mean(choice: &Choice, others: &[Choice]) -> Choice {
         goodput_mbit_s: of(|c| c.goodput_mbit_s),
         rtt_ms_p95: of(|c| c.rtt_ms_p95),
         page_load_s_mean: of(|c| c.page_load_s_mean),
+        dash_stalled_percent: of(|c| c.dash_stalled_percent),
+        dash_qoe_mean: of(|c| c.dash_qoe_mean),
         ..choice.clone()
     }
 }

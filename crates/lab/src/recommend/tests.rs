@@ -9,6 +9,8 @@ fn choice(method: &str, delay: f64, rtt: f64, goodput: f64) -> Choice {
         goodput_mbit_s: Summary::of(&[goodput]),
         rtt_ms_p95: Summary::of(&[rtt]),
         page_load_s_mean: None,
+        dash_stalled_percent: None,
+        dash_qoe_mean: None,
         loses_too_much: false,
         too_late: false,
         sluggish: false,
@@ -166,6 +168,22 @@ fn pages_of_five_times_the_best_and_round_trips_of_ten_times_above_a_second_are_
         let mut both = [with_pages(Some(1.0), choice("fast", 40.0, rtt, 9.0)), other];
         judge(&mut both, true);
         assert_eq!(both.map(|c| c.sluggish), [false, false]);
+    }
+}
+
+#[test]
+fn video_that_stalls_over_one_per_cent_more_of_the_time_or_never_begins_is_sluggish() {
+    let with = |percent: Option<f64>, of: Choice| Choice {
+        dash_stalled_percent: percent.and_then(|percent| Summary::of(&[percent])),
+        ..of
+    };
+    let smooth = with(Some(0.5), choice("smooth", 40.0, 90.0, 9.0));
+    for (percent, sluggish) in [(Some(1.5), false), (Some(1.6), true), (None, true)] {
+        let other = with(percent, choice("other", 4.0, 90.0, 10.0));
+        let mut both = [smooth.clone(), other];
+        judge(&mut both, true);
+        assert_eq!(both.each_ref().map(|c| c.sluggish), [false, sluggish], "{percent:?}");
+        assert_eq!(both[0].recommended, sluggish);
     }
 }
 

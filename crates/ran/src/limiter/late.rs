@@ -10,7 +10,8 @@ use super::{AnyLimiter, CapacityUnit, Limiter, RlcView};
 use crate::desired::{DesiredBufferSize, ReportTimes};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use justfull_base::{Duration, Instant, SlotReport, choice, params};
+use justfull_base::rng::{mix, stream_key};
+use justfull_base::{Duration, Instant, Ratio, Rng, SlotReport, choice, params};
 
 choice! {
     /// The node that has the limiters.
@@ -34,16 +35,19 @@ params! {
         /// Time between delivery status reports; "0s" for one of each slot.
         report_period: Duration = Duration::ZERO,
             within(Duration::ZERO, Duration::from_secs(1)), "TS 38.425 section 5.4.2";
+        /// Share of the reports that are lost. The next report has the data that left until then,
+        /// but not the slots of the lost one.
+        report_loss: Ratio = Ratio(0.0), within(Ratio(0.0), Ratio(0.9));
         /// The node that has the limiter.
         limiter_at: LimiterNode = LimiterNode::Cu;
     }
 }
 
 impl F1Config {
-    /// True if something is late between CU and DU.
+    /// True if something is late or lost between CU and DU.
     #[must_use]
-    pub const fn is_apart(&self) -> bool {
-        !(self.delay.is_zero() && self.report_period.is_zero())
+    pub fn is_apart(&self) -> bool {
+        !(self.delay.is_zero() && self.report_period.is_zero()) || self.report_loss.0 > 0.0
     }
 }
 
@@ -57,25 +61,41 @@ pub(crate) struct Apart {
     /// Time between reports; zero for one of each slot.
     period: Duration,
     node: LimiterNode,
+    /// Share of the reports that are lost, and the key of the chance.
+    loss: Ratio,
+    key: u64,
 }
 
 impl Apart {
     /// The way over `f1`, or with reports of each slot that are `report_delay` late; none if the
-    /// limiter is beside the RLC.
-    pub(crate) fn of(report_delay: Duration, f1: &F1Config) -> Option<Self> {
-        let &F1Config { delay, report_period: period, limiter_at: node } = f1;
+    /// limiter is beside the RLC. `key` is that of a UE's random streams.
+    pub(crate) fn of(report_delay: Duration, f1: &F1Config, key: u64) -> Option<Self> {
+        let &F1Config { delay, report_period: period, report_loss: loss, limiter_at: node } = f1;
+        let key = stream_key(key, "f1.reports");
         if f1.is_apart() {
-            return Some(Self { data: delay, reports: delay, period, node });
+            return Some(Self { data: delay, reports: delay, period, node, loss, key });
         }
-        let (data, period, node) = (Duration::ZERO, Duration::ZERO, LimiterNode::Cu);
-        (!report_delay.is_zero()).then_some(Self { data, reports: report_delay, period, node })
+        (!report_delay.is_zero()).then_some(Self {
+            data: Duration::ZERO,
+            reports: report_delay,
+            period: Duration::ZERO,
+            node: LimiterNode::Cu,
+            loss: Ratio(0.0),
+            key,
+        })
     }
 
-    /// `limiter` at this way from its RLC.
-    pub(crate) fn wrap(self, limiter: AnyLimiter) -> AnyLimiter {
+    /// The way of bearer `drb`, with a chance of its own.
+    fn of_bearer(self, drb: u8) -> Self {
+        Self { key: mix(self.key ^ u64::from(drb)), ..self }
+    }
+
+    /// The `limiter` of bearer `drb` at this way from its RLC.
+    pub(crate) fn wrap(self, limiter: AnyLimiter, drb: u8) -> AnyLimiter {
+        let apart = self.of_bearer(drb);
         AnyLimiter::Custom(match self.node {
-            LimiterNode::Cu => Box::new(Late::new(limiter, self)),
-            LimiterNode::Du => Box::new(Remote::new(limiter, self)),
+            LimiterNode::Cu => Box::new(Late::new(limiter, apart)),
+            LimiterNode::Du => Box::new(Remote::new(limiter, apart)),
         })
     }
 
@@ -85,6 +105,11 @@ impl Apart {
             0 => at,
             period => Instant::from_nanos(at.as_nanos().next_multiple_of(period)),
         }
+    }
+
+    /// True if the report that the DU makes at `at` is lost.
+    fn loses(&self, at: Instant) -> bool {
+        self.loss.0 > 0.0 && Rng::from_key(self.key ^ at.as_nanos()).chance(self.loss.0)
     }
 }
 
@@ -194,8 +219,10 @@ impl Limiter for Late {
 
     fn on_slot(&mut self, report: &SlotReport) {
         self.sent.settle(report.pulled_at, report.remaining, |_, _, _| {});
-        let due = self.apart.report_from(report.pulled_at) + self.apart.reports;
-        self.coming.push_back((due, self.sent.left, *report));
+        let made = self.apart.report_from(report.pulled_at);
+        if !self.apart.loses(made) {
+            self.coming.push_back((made + self.apart.reports, self.sent.left, *report));
+        }
     }
 
     /// True because reports arrive with time.
@@ -243,7 +270,10 @@ impl Remote {
         let period = if self.apart.period.is_zero() { since } else { self.apart.period };
         let times = ReportTimes { since, period, delay: self.apart.data };
         let desired = self.desired.report(self.sent.left, room, times);
-        self.coming.push_back((now + self.apart.reports, self.sent.left.saturating_add(desired)));
+        if !self.apart.loses(now) {
+            let most = self.sent.left.saturating_add(desired);
+            self.coming.push_back((now + self.apart.reports, most));
+        }
     }
 }
 
@@ -298,6 +328,7 @@ impl Limiter for Remote {
 mod tests {
     use super::*;
     use crate::limiter::{FixedConfig, GrantContext, LimiterConfig};
+    use alloc::collections::BTreeSet;
     use justfull_queue::Limit;
 
     fn at(ms: u64) -> Instant {
@@ -318,19 +349,30 @@ mod tests {
             GrantContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(1), mtu: 1500 };
         let ten = FixedConfig { limit: Limit::Packets(10), overdraw: true };
         let fixed = AnyLimiter::new(&LimiterConfig::Fixed(ten), &context).expect("in bounds");
-        apart.wrap(fixed)
+        apart.wrap(fixed, 0)
     }
 
     fn f1(delay: u64, period: u64, limiter_at: LimiterNode) -> Apart {
         let (delay, report_period) = (Duration::from_millis(delay), Duration::from_millis(period));
-        let f1 = F1Config { delay, report_period, limiter_at };
-        Apart::of(Duration::ZERO, &f1).expect("apart")
+        let f1 = F1Config { delay, report_period, limiter_at, ..F1Config::default() };
+        Apart::of(Duration::ZERO, &f1, 1).expect("apart")
+    }
+
+    /// Ten packets over F1-U that has no delay and loses half of the reports, one each 5 ms; and
+    /// the instant in ms of a lost report before one that arrives.
+    fn lossy(limiter_at: LimiterNode) -> (AnyLimiter, u64) {
+        let (report_period, report_loss) = (Duration::from_millis(5), Ratio(0.5));
+        let f1 = F1Config { delay: Duration::ZERO, report_period, report_loss, limiter_at };
+        let apart = Apart::of(Duration::ZERO, &f1, 1).expect("apart");
+        let own = apart.of_bearer(0);
+        let lost = |ms: &u64| own.loses(at(*ms)) && !own.loses(at(*ms + 5));
+        (ten(apart), (5..500).step_by(5).find(lost).expect("half of them are lost"))
     }
 
     #[test]
     fn what_left_is_known_when_its_report_arrives() {
         let reports = Duration::from_millis(5);
-        let mut late = ten(Apart::of(reports, &F1Config::default()).expect("apart"));
+        let mut late = ten(Apart::of(reports, &F1Config::default(), 1).expect("apart"));
         for n in 1..=4 {
             late.on_admitted(at(0), 1, &queue(n));
         }
@@ -376,5 +418,43 @@ mod tests {
         // So the DU wants a quarter more: ten in 5 ms, 18 in 9 ms.
         let rooms = [1, 2, 6, 7].map(|ms| remote.room(at(ms), &queue(0)));
         assert_eq!(rooms, [0, 0, 0, 8 + 10 + 18 - 10]);
+    }
+
+    #[test]
+    fn the_report_after_a_lost_one_has_all_that_left() {
+        let (mut late, lost) = lossy(LimiterNode::Cu);
+        for _ in 0..10 {
+            late.on_admitted(at(0), 1, &queue(0));
+        }
+        late.on_slot(&slot(lost, 6));
+        assert_eq!(late.room(at(lost), &queue(0)), 0);
+        late.on_slot(&slot(lost + 5, 5));
+        assert_eq!(late.room(at(lost + 5), &queue(0)), 5);
+    }
+
+    #[test]
+    fn without_a_report_the_cu_sends_no_more_than_the_last_one_admits() {
+        let (mut remote, lost) = lossy(LimiterNode::Du);
+        for _ in 0..10 {
+            remote.on_admitted(at(0), 1, &queue(0));
+        }
+        remote.on_slot(&slot(lost, 6));
+        assert_eq!(remote.room(at(lost), &queue(0)), 0);
+        remote.on_slot(&slot(lost + 5, 5));
+        assert!(remote.room(at(lost + 5), &queue(0)) >= 5);
+    }
+
+    #[test]
+    fn the_share_of_lost_reports_is_that_of_the_setting_and_bearers_lose_others() {
+        let f1 = F1Config { report_loss: Ratio(0.01), ..F1Config::default() };
+        let apart = Apart::of(Duration::ZERO, &f1, 1).expect("apart");
+        let lost = |drb| {
+            let apart = apart.of_bearer(drb);
+            (0..100_000).filter(|ms| apart.loses(at(*ms))).collect::<BTreeSet<u64>>()
+        };
+        let (first, second) = (lost(0), lost(1));
+        assert!((900..1_100).contains(&first.len()), "{}", first.len());
+        let both = first.intersection(&second).count();
+        assert!(both < 40, "{both} of {}", first.len());
     }
 }

@@ -6,4 +6,5 @@ mod fixture;
 mod naive;
 mod oracle;
 mod properties;
+mod room;
 mod site;

@@ -3,8 +3,8 @@
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{
-    CellId, Config, Control, ControlConfig, EqualShareConfig, FlowId, NoneConfig, Opening, Sample,
-    UeId,
+    CellId, Config, Control, ControlConfig, EqualShareConfig, FlowId, NoneConfig, Opening, Room,
+    Sample, UeId,
 };
 use proptest::prelude::*;
 
@@ -224,6 +224,8 @@ proptest! {
         let config = &configs()[which];
         let mut run = Run::new(config);
         let mut twin = Run::new(config);
+        // Memory that is there before changes nothing.
+        twin.control.set_room(Room { ues: 200, flows: 200, flows_of_ue: 200 });
         let mut now = Instant::ZERO;
         for (step, back, event) in &events {
             let step = Duration::from_micros(*step);

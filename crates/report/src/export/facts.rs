@@ -133,7 +133,9 @@ impl RunFacts {
                         .datagrams()
                         .map(|(bytes, interval)| (bytes.0 as u32, interval)),
                     stream: match &*flow.traffic {
-                        Traffic::Tcp { .. } | Traffic::Page(_) => Some(Way::Down),
+                        Traffic::Tcp { .. } | Traffic::Page(_) | Traffic::Dash(_) => {
+                            Some(Way::Down)
+                        }
                         Traffic::Upload { .. } => Some(Way::Up),
                         _ => None,
                     },

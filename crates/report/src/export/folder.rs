@@ -59,6 +59,16 @@ impl std::error::Error for Refused {}
 
 const WRITABLE: &str = "a folder that can be written";
 
+/// The manifest of the folder at `path`; the other files are not looked at.
+///
+/// # Errors
+/// In words: there is none, or it cannot be read.
+pub fn manifest(path: &Path) -> Result<Manifest, String> {
+    let folder = Dir::open(path).map_err(|e| e.to_string())?;
+    let found = Manifest::read(&folder).map_err(|why| format!("{MANIFEST}: {why}"))?;
+    found.ok_or_else(|| format!("it has no {MANIFEST}"))
+}
+
 /// Messages for the user about actions taken.
 pub type Said = Vec<String>;
 

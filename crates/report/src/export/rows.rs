@@ -113,6 +113,9 @@ fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
         let of_some = [
             ("one_way", f.voip.as_ref().map(|v| &v.one_way)),
             ("frame", f.frames.as_ref().map(|v| &v.completion)),
+            ("input_to_frame", f.frames.as_ref().map(|v| &v.reaction).filter(|d| d.count > 0)),
+            ("dash_startup", f.dash.as_ref().map(|d| &d.startup)),
+            ("dash_fetch", f.dash.as_ref().map(|d| &d.fetch)),
             ("page", f.pages.as_ref().map(|p| &p.load)),
             ("object", f.pages.as_ref().map(|p| &p.object)),
             ("end_to_end", f.pages.as_ref().map(|p| &p.end_to_end)),

@@ -89,7 +89,7 @@ impl Side<'_> {
 
     fn around(&self, curves: &[Curve], ends: impl Fn(&[Span; 2]) -> [f64; 2]) -> Axis {
         let points = curves.iter().flat_map(|curve| &curve.points);
-        let values: Vec<f64> = points.flat_map(ends).collect();
+        let values: Vec<f64> = points.flat_map(ends).filter(|value| !value.is_nan()).collect();
         match self.range {
             Range::Around => Axis::around(self.label, values),
             Range::Times => Axis::around_from(self.label, 0.1, &values),
@@ -148,7 +148,9 @@ pub(crate) fn curves_on(
     paper.draw(|panel| {
         draw(panel, chart.stroke, curves, &looks);
         for (i, (curve, look)) in curves.iter().zip(&looks).enumerate().filter(|_| is_lines) {
-            panel.marks_along(&mids(curve), *look, i);
+            for stretch in stretches(curve) {
+                panel.marks_along(&stretch, *look, i);
+            }
         }
     })
 }
@@ -163,14 +165,20 @@ fn entries(stroke: Stroke, curves: &[Curve], looks: &[Look]) -> Vec<(String, Gly
     curves.iter().zip(looks).map(|(curve, look)| (curve.name.clone(), glyph(*look))).collect()
 }
 
-fn mids(curve: &Curve) -> Vec<(f64, f64)> {
-    curve.points.iter().map(|[x, y]| (x.mid, y.mid)).collect()
+/// The points of `curve`, cut at points without a value.
+fn stretches(curve: &Curve) -> Vec<Vec<(f64, f64)>> {
+    let cut = |[_, y]: &[Span; 2]| y.mid.is_nan();
+    let mids = |stretch: &[[Span; 2]]| stretch.iter().map(|[x, y]| (x.mid, y.mid)).collect();
+    curve.points.split(cut).filter(|stretch| !stretch.is_empty()).map(mids).collect()
 }
 
 fn draw(panel: &Panel<'_, '_>, stroke: Stroke, curves: &[Curve], looks: &[Look]) {
     for (curve, look) in curves.iter().zip(looks) {
-        if stroke != Stroke::Marks {
-            panel.stroke(&mids(curve), *look, 4);
+        for stretch in stretches(curve).iter().filter(|_| stroke != Stroke::Marks) {
+            match stretch.as_slice() {
+                [(x, y)] if stroke == Stroke::Lines => panel.mark(*x, *y, *look, 4),
+                _ => panel.stroke(stretch, *look, 4),
+            }
         }
         if stroke == Stroke::Lines {
             continue;

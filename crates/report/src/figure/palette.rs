@@ -32,6 +32,22 @@ pub(super) enum Shape {
     Star,
 }
 
+impl Shape {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Circle => "circle",
+            Self::Square => "square",
+            Self::Triangle => "triangle",
+            Self::Diamond => "diamond",
+            Self::TriangleDown => "triangle_down",
+            Self::Plus => "plus",
+            Self::Pentagon => "pentagon",
+            Self::Cross => "cross",
+            Self::Star => "star",
+        }
+    }
+}
+
 /// Eight shapes for eight colours, so that 64 methods differ in colour or shape; the star is
 /// reserved for the clairvoyant policy.
 const SHAPES: [Shape; 8] = [
@@ -44,6 +60,12 @@ const SHAPES: [Shape; 8] = [
     Shape::Pentagon,
     Shape::Cross,
 ];
+
+/// Width of the lines of methods in papers, in units of the picture.
+const STROKE: f64 = 4.0;
+/// Lengths of dashes and gaps in turn; the first pattern is a solid line.
+pub(super) const PATTERNS: [&[f64]; 5] =
+    [&[], &[20.0, 11.0], &[6.0, 9.0], &[20.0, 8.0, 6.0, 8.0], &[34.0, 7.0]];
 
 /// The look of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +159,21 @@ const ON_PAPER: [(&str, usize); 14] = [
     ("Discard", 12),
 ];
 
+/// The look of a method in a figure for a paper, for other programs that draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PaperLook {
+    /// `#rrggbb`.
+    pub colour: String,
+    /// Its mark: circle, square, triangle, diamond, triangle_down, plus, pentagon, cross or star.
+    pub mark: &'static str,
+    /// The mark is an outline.
+    pub hollow: bool,
+    /// Number of its dash pattern; methods of one figure differ in it as long as there are marks.
+    pub dash: usize,
+    /// Dashes and gaps of its lines in turn, in widths of the line; empty for a solid line.
+    pub dashes: Vec<f64>,
+}
+
 /// The looks of all methods of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Palette {
@@ -179,6 +216,21 @@ impl Palette {
     /// The palette of `names`, in this order.
     pub(super) fn of_names(names: Vec<String>) -> Self {
         Self { looks: names.into_iter().enumerate().map(|(i, name)| (name, nth(i))).collect() }
+    }
+
+    /// The looks of `methods`, which stand together in a figure for a paper.
+    #[must_use]
+    pub fn on_paper(&self, methods: &[String]) -> Vec<PaperLook> {
+        let curves: Vec<(&str, Look)> =
+            methods.iter().map(|m| (m.as_str(), self.look(m))).collect();
+        let one = |(look, method): (Look, &String)| PaperLook {
+            colour: self.colour(method),
+            mark: look.shape.name(),
+            hollow: look.hollow,
+            dash: look.dash,
+            dashes: PATTERNS[look.dash % PATTERNS.len()].iter().map(|d| d / STROKE).collect(),
+        };
+        on_paper(&curves).into_iter().zip(methods).map(one).collect()
     }
 
     /// The colour of `method` as `#rrggbb`.
@@ -290,6 +342,17 @@ mod tests {
                 assert!(shipped(&methods[i]).is_none() || alone == *a, "{name}: {}", methods[i]);
             }
         }
+    }
+
+    #[test]
+    fn other_programs_get_the_looks_of_a_figure_for_a_paper() {
+        let names = ["Vanilla", "FQ-CoDel@5G-BDP", "Clairvoyant"].map(str::to_owned);
+        let looks = Palette::of_methods(names.iter().cloned()).on_paper(&names);
+        let found: Vec<_> = looks.iter().map(|look| (look.mark, look.hollow, look.dash)).collect();
+        assert_eq!(found, [("circle", false, 0), ("plus", true, 13), ("star", false, 0)]);
+        assert!(looks[0].colour == "#0072b2" && looks[0].dashes.is_empty());
+        // 20 and 8 units, 6 and 8, of a line of 4 units.
+        assert_eq!(looks[1].dashes, [5.0, 2.0, 1.5, 2.0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! smooth.
 
 use super::axis::Axis;
-use super::palette::{Look, Shape};
+use super::palette::{Look, PATTERNS, Shape};
 use plotters::backend::SVGBackend;
 use plotters::chart::ChartBuilder;
 use plotters::coord::Shift;
@@ -293,10 +293,6 @@ impl Sheet<'_> {
         }
     }
 }
-
-/// Lengths of dashes and gaps in turn; the first pattern is a solid line.
-const PATTERNS: [&[f64]; 5] =
-    [&[], &[20.0, 11.0], &[6.0, 9.0], &[20.0, 8.0, 6.0, 8.0], &[34.0, 7.0]];
 
 /// The pieces of the line through `points` that `pattern` draws.
 fn dashed(points: &[Pixel], pattern: &[f64]) -> Vec<Vec<Pixel>> {

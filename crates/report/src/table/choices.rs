@@ -8,13 +8,15 @@ use justfull_lab::stats::Summary;
 #[must_use]
 pub fn choices(choices: &[Choice]) -> Grid {
     type Column = (&'static str, usize, fn(&Choice) -> Option<Summary>);
-    const COLUMNS: [Column; 6] = [
+    const COLUMNS: [Column; 8] = [
         ("low-latency delay\np99 ms", 2, |c| c.delay_ms_p99),
         ("low-latency delay\nmean ms", 2, |c| c.delay_ms_mean),
         ("low-latency loss\n%", 2, |c| c.loss_percent),
         ("goodput of the others\nMbit/s", 2, |c| c.goodput_mbit_s),
         ("their round trip\np95 ms", 1, |c| c.rtt_ms_p95),
         ("page load\nmean s", 2, |c| c.page_load_s_mean),
+        ("video stalled\n%", 2, |c| c.dash_stalled_percent),
+        ("video QoE\nmean", 3, |c| c.dash_qoe_mean),
     ];
     let has = |column: &&Column| choices.iter().any(|c| (column.2)(c).is_some());
     let shown: Vec<&Column> = COLUMNS.iter().filter(has).collect();
@@ -51,8 +53,9 @@ pub fn choices(choices: &[Choice]) -> Grid {
             "loses too much: over one per cent of the packets more than the method that loses least."
                 .into(),
             "too late: p99 above 400 ms, while another that does not lose too much has less.".into(),
-            "sluggish: pages take over 5 times another method's, or round trips over a second and 10 \
-             times another's."
+            "sluggish: pages take over 5 times another method's, or adaptive video stalls for over \
+             one per cent more of the time, or round trips take over a second and 10 times \
+             another's."
                 .into(),
             "dominated: another method is no worse in p99, loss, goodput and round trip, and better \
              in one of them."

@@ -17,7 +17,7 @@ struct Column {
 
 /// Columns of the table of methods, the most important first: a narrow terminal loses the last
 /// ones.
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 18] = [
     Column { metric: Metric::DelayMean, name: "delay\nmean", interval: true },
     Column { metric: Metric::DelayP95, name: "delay\np95", interval: false },
     Column { metric: Metric::DelayP99, name: "delay\np99", interval: false },
@@ -30,13 +30,16 @@ const COLUMNS: [Column; 15] = [
     Column { metric: Metric::PingRtt, name: "ping\nRTT", interval: true },
     Column { metric: Metric::Mos, name: "MOS", interval: true },
     Column { metric: Metric::FrameP95, name: "frame\np95", interval: false },
+    Column { metric: Metric::Frozen, name: "frozen", interval: false },
     Column { metric: Metric::PageLoad, name: "page\nload", interval: true },
+    Column { metric: Metric::DashQoe, name: "video\nQoE", interval: true },
+    Column { metric: Metric::DashStalled, name: "video\nstalled", interval: false },
     Column { metric: Metric::RlcBacklog, name: "RLC\nbacklog", interval: false },
     Column { metric: Metric::RlcAtEntry, name: "RLC at\nentry", interval: false },
 ];
 
 /// Columns of the wide table beyond [`COLUMNS`].
-const WIDE_COLUMNS: [Column; 12] = [
+const WIDE_COLUMNS: [Column; 17] = [
     Column { metric: Metric::Within1, name: "within\n1 ms", interval: true },
     Column { metric: Metric::Within4, name: "within\n4 ms", interval: false },
     Column { metric: Metric::Unused, name: "unused", interval: true },
@@ -45,6 +48,11 @@ const WIDE_COLUMNS: [Column; 12] = [
     Column { metric: Metric::TransferGoodput, name: "page\ngoodput", interval: true },
     Column { metric: Metric::ObjectTime, name: "object", interval: false },
     Column { metric: Metric::EndToEndP95, name: "end to end\np95", interval: true },
+    Column { metric: Metric::FrameMissed, name: "frames\nmissed", interval: false },
+    Column { metric: Metric::InputP95, name: "input to\nframe p95", interval: false },
+    Column { metric: Metric::DashBitrate, name: "video\nbitrate", interval: false },
+    Column { metric: Metric::DashSwitches, name: "video\nswitches", interval: false },
+    Column { metric: Metric::DashStartup, name: "video\nstartup", interval: false },
     Column { metric: Metric::PdvP99, name: "PDV\np99", interval: false },
     Column { metric: Metric::Ipdv, name: "IPDV\nmean", interval: false },
     Column { metric: Metric::Late, name: "late", interval: false },

@@ -80,13 +80,30 @@ const PAGE: MethodDoc = MethodDoc {
     title: "Page loads: a main object, parsing, embedded objects over parallel connections",
     text: "Each connection has one request at a time and lives on over pages. Or, over HTTP/1.0, \
            each object has a connection of its own; over HTTP/1.1, one connection takes all \
-           requests at once. A page is loaded when its last object is there.",
+           requests at once; over HTTP/2 and 3 the server also interleaves the answers, and over HTTP/3 \
+           they do not wait for each other. A page is loaded when its last object is there.",
     sources: "HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance \
-              evaluation, annex A); P06 section V",
+              evaluation, annex A); P06 section V; RFC 9113; RFC 9114",
     deviations: "no handshakes but with HTTP/1.0 or the sender's `handshake`, and then from the \
                  server, after the request; a request is one packet",
     params: super::PageConfig::params,
 };
 
+const DASH: MethodDoc = MethodDoc {
+    name: "dash",
+    kind: "traffic",
+    title: "Adaptive video over HTTP: chunks whose bitrate the player selects",
+    text: "The player requests one chunk after another over one TCP connection while its buffer \
+           has room, and selects the bitrate of each from the ladder. Playback begins once the \
+           buffer holds `startup`, and stalls where it runs empty. The quality of experience is \
+           the sum of the bitrates in Mbit/s, less 4.3 for each second of stall, less the changes \
+           of the bitrate. At the flow's `stop` the user leaves.",
+    sources: "Mao et al., SIGCOMM 2017 (Pensieve): ladder, chunks, buffer, QoE_lin; Yin et al., \
+              SIGCOMM 2015",
+    deviations: "sizes of chunks are constant unless `size_sd` says otherwise; a request is one \
+                 packet; the full buffer waits for room, not for steps of 500 ms",
+    params: super::DashConfig::params,
+};
+
 /// Every kind of traffic that has its own configuration, in the order of scenario files.
-pub const DOCS: &[&MethodDoc] = &[&PING, &CBR, &ON_OFF, &VOIP, &VIDEO, &VIDEO_CALL, &PAGE];
+pub const DOCS: &[&MethodDoc] = &[&PING, &CBR, &ON_OFF, &VOIP, &VIDEO, &VIDEO_CALL, &PAGE, &DASH];

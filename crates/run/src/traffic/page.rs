@@ -18,7 +18,15 @@
 //! parallel places, from another port of the UE; over HTTP/1.1 one connection takes the requests
 //! for all embedded objects at once. As in ns-2 the server, not the UE, sends the SYN after it has
 //! the request: the two round trips are the same.
+//!
+//! Over HTTP/2 (RFC 9113) one connection takes the requests for all embedded objects at once too,
+//! and the server sends frames of 16 384 B of all its answers in turn. A lost segment holds all of
+//! them up until it is repaired. HTTP/3 (RFC 9114) does the same over UDP, and a lost packet holds
+//! up only the answers that have bytes in it.
 
+mod streams;
+
+use self::streams::Streams;
 use crate::results::PageResult;
 use crate::times::Times;
 use crate::traffic::Span;
@@ -199,7 +207,7 @@ impl Param for RequestSize {
 
 impl RequestSize {
     /// Bytes on the IP layer, at most `mtu`.
-    fn draw(&self, rng: &mut Rng, header: u32, mtu: u32) -> u32 {
+    pub(super) fn draw(&self, rng: &mut Rng, header: u32, mtu: u32) -> u32 {
         match self {
             Self::Constant(size) => size.0 as u32,
             Self::LogNormal(RequestLaw { ln_mean, ln_sd }) => {
@@ -209,7 +217,7 @@ impl RequestSize {
         }
     }
 
-    fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+    pub(super) fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
         match self {
             Self::Constant(size) => {
                 let fits = (40..=u64::from(mtu)).contains(&size.0);
@@ -240,6 +248,23 @@ choice! {
         /// HTTP/1.1 with pipelining: one connection that lives on, all embedded objects requested
         /// at once.
         Http11 = "1.1",
+        /// HTTP/2: one connection that lives on, all embedded objects requested at once, the answers
+        /// interleaved in frames.
+        Http2 = "2",
+        /// HTTP/3: the same over UDP; a lost packet holds up only the answers that have bytes in it.
+        Http3 = "3",
+    }
+}
+
+impl Http {
+    /// True if one connection takes the requests for all embedded objects at once.
+    const fn is_pipelined(self) -> bool {
+        matches!(self, Self::Http11 | Self::Http2 | Self::Http3)
+    }
+
+    /// True if the server interleaves its answers.
+    const fn is_multiplexed(self) -> bool {
+        matches!(self, Self::Http2 | Self::Http3)
     }
 }
 
@@ -315,7 +340,7 @@ table! {
         request: RequestSize = RequestSize::Constant(Bytes(350));
         /// Parallel connections.
         connections: u32 = 6, within(1, MOST_CONNECTIONS)
-            .and("1 with http = 1.1", |c| c.http != Http::Http11 || c.connections == 1),
+            .and("1 with http = 1.1, 2 or 3", |c| !c.http.is_pipelined() || c.connections == 1),
             "browsers open about six to a server";
         /// The server's end of each connection.
         sender: SenderConfig = SenderConfig::default();
@@ -359,6 +384,15 @@ struct Connection {
     requested: u64,
     /// Objects in transit: the end of each in the stream, and the time of its request.
     due: VecDeque<(u64, Instant)>,
+    /// Objects in transit that are interleaved.
+    streams: Streams,
+}
+
+impl Connection {
+    /// True if it waits for no object.
+    fn is_idle(&self) -> bool {
+        self.due.is_empty() && self.streams.is_idle()
+    }
 }
 
 /// A request to send: its connection, the size of the answer, and its own size.
@@ -438,7 +472,7 @@ impl Browser {
             }
             Phase::Parsing => {
                 self.phase = Phase::Embedded;
-                let pipelined = self.config.http == Http::Http11;
+                let pipelined = self.config.http.is_pipelined();
                 let requests = if pipelined { self.left as usize } else { self.connections.len() };
                 for i in 0..requests {
                     self.ask_next(now, if pipelined { 0 } else { i }, out);
@@ -454,7 +488,11 @@ impl Browser {
         let size = self.config.request.draw(&mut self.rng, header, self.mtu);
         let on = &mut self.connections[connection];
         on.requested += bytes;
-        on.due.push_back((on.requested, now));
+        if self.config.http.is_multiplexed() {
+            on.streams.ask(now, bytes);
+        } else {
+            on.due.push_back((on.requested, now));
+        }
         self.bytes += bytes;
         out.push(Request { connection: connection as u32, bytes, size });
     }
@@ -473,6 +511,21 @@ impl Browser {
         now + RETRY
     }
 
+    /// The request for `bytes` on `connection` reaches the server, which has not sent the last
+    /// `unsent` bytes of earlier answers.
+    pub fn reached_server(&mut self, connection: usize, bytes: u64, unsent: u64) {
+        if self.config.http.is_multiplexed() {
+            self.connections[connection].streams.open(bytes, unsent);
+        }
+    }
+
+    /// The bytes from `from` to `to` on `connection` have arrived for the first time.
+    pub fn arrived_apart(&mut self, connection: usize, from: u64, to: u64) {
+        if self.config.http == Http::Http3 {
+            self.connections[connection].streams.arrived_apart(from, to);
+        }
+    }
+
     /// `delivered` bytes have arrived in order on `connection` since the start; calls `object` with
     /// the instant of the request for each object that is complete with them.
     pub fn arrived(
@@ -485,12 +538,19 @@ impl Browser {
     ) -> Wish {
         let at = &mut self.connections[connection];
         let mut whole = false;
+        if self.config.http.is_multiplexed() {
+            at.streams.delivered(delivered);
+            while let Some(requested) = at.streams.next_complete() {
+                object(requested);
+                whole = true;
+            }
+        }
         while let Some((_, requested)) = at.due.front().copied().filter(|due| due.0 <= delivered) {
             at.due.pop_front();
             object(requested);
             whole = true;
         }
-        if !whole || !at.due.is_empty() {
+        if !whole || !at.is_idle() {
             return Wish::default();
         }
         if self.phase == Phase::Main {
@@ -504,7 +564,7 @@ impl Browser {
             }
         } else {
             self.ask_next(now, connection, out);
-            if self.connections.iter().any(|c| !c.due.is_empty()) {
+            if self.connections.iter().any(|c| !c.is_idle()) {
                 return Wish::default();
             }
         }

@@ -6,7 +6,7 @@
 //! oldest packet at the sender has waited for `skip`, the encoder skips frames; a skipped frame
 //! counts as sent and broken.
 
-use crate::traffic::{FrameProgress, UDP_HEADER_BYTES, Video, VideoConfig};
+use crate::traffic::{Fate, FrameProgress, UDP_HEADER_BYTES, Video, VideoConfig};
 use justfull_base::error::ensure;
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Ecn, Instant, Ratio, Rng, table};
 use justfull_tcp::RcConfig;
@@ -59,6 +59,7 @@ impl VideoCallConfig {
             jitter_sd: Duration::ZERO,
             payload: self.payload,
             budget: self.budget,
+            inputs: None,
         }
     }
 
@@ -176,18 +177,24 @@ impl VideoCall {
     }
 
     /// A packet of `size` bytes on the IP layer reaches the UE. Returns its payload and the effect
-    /// on its frame; `broken` gets the time of sending of each earlier frame that is incomplete.
+    /// on its frame; `fate` gets the time of sending of each earlier frame that is incomplete.
     pub fn arrived(
         &mut self,
         now: Instant,
         handle: u64,
         size: u32,
         ce: bool,
-        broken: impl FnMut(Instant),
+        fate: impl FnMut(Instant, Fate),
     ) -> (u64, FrameProgress) {
         let payload = u64::from(size - RTP_HEADER_BYTES - UDP_HEADER_BYTES);
         self.receiver.on_packet(now, handle & (LAST - 1), ce, handle & LAST != 0);
-        (payload, self.video.arrived(handle >> 32, payload, broken))
+        (payload, self.video.arrived(now, handle >> 32, payload, fate))
+    }
+
+    /// The instant of the first frame, and the begin of a freeze that lasts until `end`.
+    #[must_use]
+    pub fn watched(&self, end: Instant) -> (Instant, Option<Instant>) {
+        self.video.watched(end)
     }
 
     /// When the UE's next report is due.

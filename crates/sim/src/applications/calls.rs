@@ -4,9 +4,10 @@ use super::{Applications, Timed};
 use crate::links::{Arrival, Links, way};
 use justfull_base::{ConfigError, Instant, Packet};
 use justfull_run::AppEvent;
+use justfull_run::recorder::Recorder;
 use justfull_run::route::Route;
 use justfull_run::tap::Listener;
-use justfull_run::traffic::{FrameProgress, VideoCall, VideoCallConfig};
+use justfull_run::traffic::{CompleteFrame, FrameProgress, VideoCall, VideoCallConfig};
 use justfull_run::uplink::Up;
 use justfull_tcp::media::MediaReport;
 
@@ -67,10 +68,13 @@ impl Applications {
         let Call { media, reports, .. } = &mut self.calls[i as usize];
         let recorder = &mut links.monitor.recorder;
         let Arrival { payload: handle, flow, size, ce } = *arrival;
-        let broken = |sent| recorder.app_event(flow, sent, AppEvent::Lost);
+        let broken = |sent, _| recorder.app_event(flow, sent, AppEvent::Lost);
         let (payload, progress) = media.arrived(now, handle, size, ce, broken);
-        if let FrameProgress::Complete(sent) = progress {
+        if let FrameProgress::Complete(CompleteFrame { sent, frozen }) = progress {
             recorder.app_event(flow, sent, AppEvent::Completed(now.since(sent)));
+            if let Some(since) = frozen {
+                recorder.app_span(flow, since, now, AppEvent::Stalled);
+            }
         }
         links.monitor.received(now, flow, payload);
         self.timers.arm(*reports, media.report_due());
@@ -83,6 +87,18 @@ impl Applications {
         if let Some(report) = media.report(now) {
             let item = Up::Report(i, report);
             links.uplink.push(now, route.wire, report.bytes, item, || way(route));
+        }
+    }
+
+    /// Records the times in which calls were watched, in a run that ends at `end`.
+    pub(super) fn finish_calls(&self, end: Instant, recorder: &mut Recorder) {
+        for Call { route, media, .. } in &self.calls {
+            let to = route.stop.min(end);
+            let (from, frozen) = media.watched(to);
+            recorder.app_span(route.flow, from, to, AppEvent::Watched);
+            if let Some(since) = frozen {
+                recorder.app_span(route.flow, since, to, AppEvent::Stalled);
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::World;
 use super::several::Several;
-use crate::applications::Applications;
+use crate::applications::{Applications, Requester};
 use crate::cell::Cell;
 use crate::hosts::{End, Hosts, key, tcp};
 use crate::links::Links;
@@ -11,7 +11,7 @@ use crate::proxy::{Place, Proxy};
 use crate::receivers::Receivers;
 use crate::region::Region;
 use crate::senders::{Reconnects, Senders};
-use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
+use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet, Rng};
 use justfull_ran::stack::Flows;
 use justfull_ran::{Stack, StackConfig};
 use justfull_run::CoreLoss;
@@ -22,7 +22,7 @@ use justfull_run::recorder::{Recorder, Window};
 use justfull_run::route::{Marks, Route};
 use justfull_run::sources::Source;
 use justfull_run::tap::Listener;
-use justfull_run::traffic::{FlowConfig, Http, PingConfig, Traffic};
+use justfull_run::traffic::{Browser, FlowConfig, Http, PingConfig, Player, Traffic};
 use justfull_run::uplink::{Up, Uplink, UplinkConfig};
 use justfull_run::wire::{Wire, Wires};
 
@@ -255,11 +255,14 @@ fn add_flow(
             hosts.receivers.add(route, receiver);
         }
         Traffic::Page(config) => {
-            let page = hosts.applications.add_page(route, config, number, start, seed, mtu);
+            let rng = Rng::stream(seed, &format!("page.{}", route.flow));
+            let (browser, at) = Browser::new(config, mtu, start, route.stop, rng);
+            let browser = Requester::Browser(Box::new(browser));
+            let page = hosts.applications.add_client(route, browser, number, at);
             for c in 0..config.connections {
                 let route = Route { flow: route.flow + c, ..route };
                 let (sender, receiver) = tcp(route, &config.sender, &config.receiver, seed)?;
-                hosts.ends.push(End::Page(number + c, page));
+                hosts.ends.push(End::Client(number + c, page));
                 let reconnects = config.http == Http::Http10;
                 let reconnects = reconnects.then(|| {
                     let (config, key) = (config.sender.clone(), key(route, seed));
@@ -272,6 +275,16 @@ fn add_flow(
         Traffic::VideoCall(config) => {
             let call = hosts.applications.add_call(route, config, start, seed);
             hosts.ends.push(End::Call(call.map_err(|e| e.within("video_call"))?));
+        }
+        Traffic::Dash(config) => {
+            let rng = Rng::stream(seed, &format!("dash.{}", route.flow));
+            let player = Player::new(config, mtu, route.stop, rng);
+            let player = Requester::Player(Box::new(player));
+            let client = hosts.applications.add_client(route, player, number, start);
+            let (sender, receiver) = tcp(route, &config.sender, &config.receiver, seed)?;
+            hosts.ends.push(End::Client(number, client));
+            hosts.senders.add_server(route, sender, None);
+            hosts.receivers.add(route, receiver);
         }
         _ => {
             if let Some((source, first)) = Source::new(route, &flow.traffic, start, seed) {
@@ -288,7 +301,7 @@ struct Members {
     streams: Vec<bool>,
     /// Number of TCP connections.
     tcp: usize,
-    /// Timers of datagram sources, pages and video calls.
+    /// Timers of datagram sources, their users, browsers, players and video calls.
     applications: usize,
 }
 
@@ -302,6 +315,7 @@ fn members(config: &WorldConfig) -> Members {
         all.applications += match traffic {
             Traffic::Tcp { .. } | Traffic::Upload { .. } => 0,
             Traffic::VideoCall(_) => 2,
+            Traffic::Video(video) => 1 + usize::from(video.inputs.is_some()),
             _ => 1,
         };
     }

@@ -15,7 +15,9 @@ use justfull_run::tap::Listener;
 
 impl<T: Listener> World<T> {
     pub(super) fn finish(mut self) -> RunResult {
+        let end = Instant::ZERO + self.plan.duration;
         let recorder = &mut self.links.monitor.recorder;
+        self.hosts.applications.finish(end, recorder);
         for flow in self.hosts.senders.all() {
             recorder.tcp_totals(flow.route.flow, &flow.sender);
             recorder.tcp_completed(flow.route.flow, flow.completed);
@@ -24,7 +26,6 @@ impl<T: Listener> World<T> {
             recorder.tcp_totals(server.route.flow, &server.sender);
         }
         let evidence = self.evidence();
-        let end = Instant::ZERO + self.plan.duration;
         let (chain, cells, backlogs) = match self.several.as_deref_mut() {
             None => {
                 let Cell { stack, backlogs, .. } = &mut self.cell;

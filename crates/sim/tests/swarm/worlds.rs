@@ -6,13 +6,15 @@ use crate::{reductions, wires};
 use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};
 use justfull_ran::config::Hold;
+use justfull_ran::limiter::{F1Config, LimiterNode};
 use justfull_ran::{Leg, MacConfig, RlcModeConfig, Routing, SplitConfig};
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_run::results::{FlowResult, RunResult};
 use justfull_run::tap::Tap;
 use justfull_run::traffic::{
-    CbrConfig, Http, ObjectSize, OnOffConfig, PageConfig, PingConfig, RequestLaw, RequestSize,
-    Span, VideoCallConfig, VideoConfig, VoipConfig,
+    AbrConfig, BbaConfig, BolaConfig, CbrConfig, DashConfig, Http, InputConfig, MpcConfig,
+    ObjectSize, OnOffConfig, PageConfig, PingConfig, RequestLaw, RequestSize, Span,
+    ThroughputConfig, VideoCallConfig, VideoConfig, VoipConfig,
 };
 use justfull_run::{
     CellConfig, CellsConfig, FlowConfig, GrantConfig, HandoverConfig, Interval, Move, Place,
@@ -36,8 +38,8 @@ impl fmt::Debug for Whole {
 }
 
 fn pages(rng: &mut Rng) -> PageConfig {
-    let http = pick(rng, &[Http::Parallel, Http::Http10, Http::Http11]);
-    let most = if http == Http::Http11 { 1 } else { 6 };
+    let http = pick(rng, &[Http::Parallel, Http::Http10, Http::Http11, Http::Http2, Http::Http3]);
+    let most = if matches!(http, Http::Http11 | Http::Http2 | Http::Http3) { 1 } else { 6 };
     let law = RequestLaw { ln_mean: 5.93, ln_sd: 0.32 };
     let constant = RequestSize::Constant(Bytes(350));
     PageConfig {
@@ -49,6 +51,30 @@ fn pages(rng: &mut Rng) -> PageConfig {
         sender: wires::sender(rng),
         receiver: wires::receiver(rng),
         ..PageConfig::default()
+    }
+}
+
+fn player(rng: &mut Rng) -> DashConfig {
+    let least = 10_000 + rng.below(500_000);
+    let low = ms(1 + rng.below(500));
+    DashConfig {
+        ladder: (1..=2 + rng.below(4)).map(|rung| BitRate(rung * least)).collect(),
+        chunk: ms(100 + rng.below(400)),
+        size_sd: Ratio(pick(rng, &[0.0, 0.2])),
+        buffer: ms(1_100 + rng.below(2_000)),
+        startup: ms(rng.below(600)),
+        abr: pick(
+            rng,
+            &[
+                AbrConfig::Bola(BolaConfig { low }),
+                AbrConfig::Bba(BbaConfig { reservoir: ms(200), cushion: ms(400) }),
+                AbrConfig::Mpc(MpcConfig::default()),
+                AbrConfig::Throughput(ThroughputConfig::default()),
+            ],
+        ),
+        sender: wires::sender(rng),
+        receiver: wires::receiver(rng),
+        ..DashConfig::default()
     }
 }
 
@@ -82,8 +108,10 @@ fn traffic(rng: &mut Rng) -> Traffic {
             if rng.chance(0.5) {
                 return Traffic::VideoCall(Box::new(video_call(rng, fps, rate)));
             }
-            Traffic::Video(VideoConfig { fps, rate, jitter_sd, ..VideoConfig::default() })
+            let inputs = rng.chance(0.3).then(InputConfig::default);
+            Traffic::Video(VideoConfig { fps, rate, jitter_sd, inputs, ..VideoConfig::default() })
         }
+        6 if rng.chance(0.4) => Traffic::Dash(Box::new(player(rng))),
         6 => Traffic::Page(Box::new(pages(rng))),
         n => {
             let (sender, receiver) = (Box::new(wires::sender(rng)), Box::new(wires::receiver(rng)));
@@ -165,7 +193,26 @@ fn draw(seed: u64) -> WorldConfig {
     crate::uplink::stacked(&mut Rng::stream(seed, "swarm.uplink"), &mut config);
     roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
     connect_twice(&mut Rng::stream(seed, "swarm.dual"), &mut config);
+    put_apart(&mut Rng::stream(seed, "swarm.f1"), &mut config);
     config
+}
+
+/// Puts CU and DU apart in half of the worlds that allow it, with late and lost reports.
+fn put_apart(rng: &mut Rng, config: &mut WorldConfig) {
+    if config.cells.is_some() || !rng.chance(0.5) {
+        return;
+    }
+    let f1 = F1Config {
+        delay: ms(pick(rng, &[0, 1, 5, 20])),
+        report_period: draws::micros(rng, 0, 50_000),
+        report_loss: Ratio(pick(rng, &[0.0, 0.01, 0.3])),
+        limiter_at: pick(rng, &LimiterNode::ALL),
+    };
+    let mut stack = config.stack.clone();
+    (stack.rlc.f1, stack.rlc.report_delay) = (f1, Duration::ZERO);
+    if stack.validate().is_ok() {
+        config.stack = stack;
+    }
 }
 
 /// Gives several cells, between which UEs move, to half of the worlds that allow them.
@@ -474,6 +521,7 @@ fn plain_ends(flow: &mut FlowConfig) -> bool {
             (&mut **sender, &mut **receiver)
         }
         Traffic::Page(page) => (&mut page.sender, &mut page.receiver),
+        Traffic::Dash(dash) => (&mut dash.sender, &mut dash.receiver),
         _ => return false,
     };
     wires::plain_sender(sender) | reductions::set(receiver, ReceiverConfig::default())
@@ -487,8 +535,19 @@ fn worlds_have_every_kind_of_traffic_mac_and_method() {
     };
     let kinds: std::collections::BTreeSet<_> =
         worlds.iter().flat_map(|w| &w.flows).map(|f| f.traffic.kind()).collect();
-    let all =
-        ["cbr", "on_off", "page", "ping", "tcp", "udp", "upload", "video", "video_call", "voip"];
+    let all = [
+        "cbr",
+        "dash",
+        "on_off",
+        "page",
+        "ping",
+        "tcp",
+        "udp",
+        "upload",
+        "video",
+        "video_call",
+        "voip",
+    ];
     assert_eq!(Vec::from_iter(kinds), all);
     // The name of a variant is the start of its `Debug` text.
     let name = |debug: String| debug.split(['(', ' ', '{']).next().unwrap_or_default().to_owned();

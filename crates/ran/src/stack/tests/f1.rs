@@ -6,7 +6,7 @@ use crate::limiter::{F1Config, LimiterNode};
 fn f1(delay_us: u64, period_us: u64, limiter_at: LimiterNode) -> F1Config {
     let (delay, report_period) =
         (Duration::from_micros(delay_us), Duration::from_micros(period_us));
-    F1Config { delay, report_period, limiter_at }
+    F1Config { delay, report_period, limiter_at, ..F1Config::default() }
 }
 
 #[test]
@@ -42,6 +42,29 @@ fn the_cu_sends_what_the_report_of_a_period_says_when_it_arrives() {
 }
 
 #[test]
+fn after_a_lost_report_nothing_is_sent_until_the_next_one_which_has_all_that_left() {
+    // Packets that leave in each period of reports, each of which admits four at most.
+    let periods = |loss: f64| {
+        let mut config = packets(2, vec![ue(&[0])]);
+        config.sdap.poll = poll(1_000, 0);
+        let limit = FixedConfig { limit: Limit::Packets(4), overdraw: true };
+        config.rlc.limiter = LimiterConfig::Fixed(limit);
+        config.rlc.f1 = f1(0, 20_000, LimiterNode::Cu);
+        config.rlc.f1.report_loss = Ratio(loss);
+        let mut bench = Bench::new(&config);
+        bench.send(0, 0, 1500, 40);
+        bench.run_to(2_000_000);
+        let times = bench.log.times_us();
+        assert_eq!(times.len(), 40);
+        let of = |period| times.iter().filter(|us| us.div_ceil(20_000) == period).count();
+        (1..=times[39].div_ceil(20_000)).map(of).collect::<Vec<usize>>()
+    };
+    let (all, half) = (periods(0.0), periods(0.5));
+    assert!(all.iter().all(|count| (2..=4).contains(count)), "{all:?}");
+    assert!(half.iter().all(|count| *count <= 4) && half.contains(&0), "{half:?}");
+}
+
+#[test]
 fn packets_on_the_way_to_the_du_are_dropped_when_their_ue_has_left() {
     let mut config = packets(4, vec![ue(&[0])]);
     config.rlc.f1 = f1(5_000, 0, LimiterNode::Cu);
@@ -71,12 +94,16 @@ fn every_limiter_on_either_side_of_f1_sends_everything_in_the_end() {
                 assert!(Stack::new(&config).is_err());
                 continue;
             }
-            let mut bench = Bench::new(&config);
-            bench.send(0, 0, 1500, 100);
-            for second in 1..=60 {
-                bench.run_to(second * 1_000_000);
+            for loss in [0.0, 0.5] {
+                config.rlc.f1.report_loss = Ratio(loss);
+                let mut bench = Bench::new(&config);
+                bench.send(0, 0, 1500, 100);
+                for second in 1..=120 {
+                    bench.run_to(second * 1_000_000);
+                }
+                let delivered = bench.log.deliveries.len();
+                assert_eq!(delivered, 100, "{} {node:?} {loss}", limiter.name());
             }
-            assert_eq!(bench.log.deliveries.len(), 100, "{} {node:?}", limiter.name());
         }
     }
 }

@@ -163,6 +163,42 @@ in_runs! {
     "frame" [mean p50 p95 p99 max]
         "From a frame leaving its server to its last datagram reaching the UE"
         |r| r.flow.frames.as_ref().map(|f| &f.completion);
+    "freezes" "number"
+        "Intervals between frames of at least three times the mean of the last 30, and at least \
+         150 ms more than it (W3C webrtc-stats)." |r| r.flow.frames.as_ref().map(|f| f.freezes);
+    "frozen_s" "s" "How long these intervals lasted together."
+        |r| r.flow.frames.as_ref().map(|f| f.frozen_s);
+    "frames_watched_s" "s"
+        "From the first frame to the end of the run or the flow's `stop`, the sum over videos."
+        |r| r.flow.frames.as_ref().map(|f| f.watched_s);
+    "inputs" "number" "Inputs that users of rendered video sent in the measured window."
+        |r| r.flow.frames.as_ref().map(|f| f.inputs);
+    "input_to_frame" [mean p50 p95 p99 max]
+        "From an input leaving the UE to the first complete frame that shows it"
+        |r| r.flow.frames.as_ref().map(|f| &f.reaction);
+    "dash_chunks" "chunks" "Chunks of adaptive video asked for in the measured window that arrived."
+        |r| r.flow.dash.as_ref().map(|d| d.chunks);
+    "dash_bitrate_mbit_s_mean" "Mbit/s" "Their mean bitrate."
+        |r| r.flow.dash.as_ref().and_then(|d| d.bitrate_mean_mbit_s);
+    "dash_switches" "chunks" "Those of another bitrate than the chunk before."
+        |r| r.flow.dash.as_ref().map(|d| d.switches);
+    "dash_stalls" "number" "Times that playback stood still for an empty buffer."
+        |r| r.flow.dash.as_ref().map(|d| d.stalls);
+    "dash_stalled_s" "s" "How long these stalls lasted together."
+        |r| r.flow.dash.as_ref().map(|d| d.stalled_s);
+    "dash_watched_s" "s"
+        "From the start of the playback to the end of the run or the flow's `stop`, stalls \
+         included, the sum over players." |r| r.flow.dash.as_ref().map(|d| d.watched_s);
+    "dash_startup" [mean max]
+        "From a player's first request to the start of the playback"
+        |r| r.flow.dash.as_ref().map(|d| &d.startup);
+    "dash_fetch" [mean p50 p95 max]
+        "From the request for a chunk to its last byte" |r| r.flow.dash.as_ref().map(|d| &d.fetch);
+    "dash_qoe_sum" "Mbit/s"
+        "QoE_lin of Pensieve: the sum of the bitrates, less the penalties of stalls and of changes \
+         of the bitrate." |r| r.flow.dash.as_ref().map(|d| d.qoe_sum);
+    "dash_qoe_mean" "Mbit/s" "That sum over the chunks."
+        |r| r.flow.dash.as_ref().and_then(|d| d.qoe_mean);
     "pages_begun" "pages" "Pages asked for in the measured window."
         |r| r.flow.pages.as_ref().map(|p| p.begun);
     "pages_loaded" "pages" "Pages of which every object arrived."

@@ -62,7 +62,7 @@ fn run(control: &str, max_rate: u64, path: &Path, seconds: u64) -> Vec<Second> {
         while let Some(packet) = moving.pop_front_if(|packet| packet.at <= now) {
             let Moving { handle, size, ce, .. } = packet;
             let broken = &mut done[second].broken;
-            let (payload, progress) = call.arrived(now, handle, size, ce, |_| *broken += 1);
+            let (payload, progress) = call.arrived(now, handle, size, ce, |_, _| *broken += 1);
             done[second].bytes += payload;
             done[second].frames += u64::from(matches!(progress, FrameProgress::Complete(_)));
         }

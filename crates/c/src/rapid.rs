@@ -1,0 +1,528 @@
+//! RAPID's control of a proxy that splits TCP: from reports of the radio and samples of flows to the
+//! windows of both legs.
+
+use crate::object::{self, Body};
+use crate::packet::{JF_AMOUNT_MAX, amount, duration, or_never};
+use crate::settings::RapidSettings;
+use crate::status::Answer;
+use crate::status::jf_status::{self, *};
+use crate::text::{self, Note, jf_message};
+use justfull_base::feedback::{CellKind, RanReport};
+use justfull_base::{Duration, Instant};
+use justfull_rapid::{CellId, FlowId, Opening, PayloadControl, Refused, Sample, UeId, Windows};
+use std::ffi::{c_char, c_void};
+use std::ptr::NonNull;
+
+/// `kind` of a cell: a block is a byte that the UE could receive.
+pub const JF_CELL_BYTES: u8 = 0;
+/// `kind` of a cell: resource blocks of LTE (TS 36.213 section 7.1.7).
+pub const JF_CELL_LTE: u8 = 1;
+/// `kind` of a cell: resource blocks of NR (TS 38.214 section 5.1.3).
+pub const JF_CELL_NR: u8 = 2;
+
+/// `mcs`: unknown.
+pub const JF_MCS_NONE: u8 = 255;
+
+/// The control of one proxy.
+pub struct jf_rapid {
+    _opaque: [u8; 0],
+}
+
+/// A flow that opens: a TCP connection that the proxy has split.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct jf_rapid_opening {
+    /// The caller's, returned with the windows of the flow.
+    pub tag: u64,
+    /// Round trip of the leg to the server in ns, from its handshake; 0 when unknown.
+    pub wired_rtt: u64,
+    /// Round trip of the leg to the UE in ns, from its handshake; 0 when unknown.
+    pub radio_rtt: u64,
+    /// Payload bytes of a full segment, at least 1.
+    pub mss: u32,
+    /// Bytes of its IP and TCP headers; with `mss` at most 65535.
+    pub headers: u32,
+}
+
+/// Events of a flow since its last sample. Amounts are payload in bytes, times ns.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct jf_rapid_sample {
+    /// Came from the server.
+    pub arrived: u64,
+    /// Acknowledged by the UE.
+    pub delivered: u64,
+    /// Waits in the proxy because the window of the leg to the UE is full; 0 if it waits for
+    /// another reason.
+    pub waiting: u64,
+    /// Smoothed round trip of the leg to the server; 0 when unknown.
+    pub wired_rtt: u64,
+    /// Smallest round trip of the leg to the UE since the last sample; 0 when unknown.
+    pub radio_rtt: u64,
+    /// Smoothed round trip of the leg to the UE; 0 when unknown.
+    pub radio_smoothed: u64,
+    /// 1 if the proxy had no room and offered the server less than its window, else 0.
+    pub held: u8,
+    /// 0.
+    pub reserved: [u8; 7],
+}
+
+/// A cell in a period: the part of a report that its UEs have in common.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct jf_cell_report {
+    /// End of the period in ns, by the cell's clock. It increases from report to report.
+    pub at: u64,
+    /// Mean time between two downlink slots in ns, 1 to 10^9.
+    pub slot: u64,
+    /// Blocks that the slots of the period offered in total.
+    pub offered: u64,
+    /// Blocks given to all UEs.
+    pub used: u64,
+    /// Downlink slots in the period.
+    pub slots: u32,
+    /// UEs that were given blocks.
+    pub active_ues: u32,
+    /// JF_CELL_BYTES, JF_CELL_LTE or JF_CELL_NR. The next two fields are for the latter two, those
+    /// after them for NR.
+    pub kind: u8,
+    /// Table of modulation and coding schemes: LTE 1 (64QAM) or 2 (256QAM), NR 1 to 3.
+    pub mcs_table: u8,
+    /// Spatial layers, 1 to 4.
+    pub layers: u8,
+    /// Symbols of a slot that carry data or its reference signals, 1 to 14.
+    pub symbols: u8,
+    /// Resource elements of a block that reference signals take.
+    pub dmrs_res: u8,
+    /// 0.
+    pub reserved: [u8; 3],
+}
+
+/// A UE in the same period.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct jf_ue_report {
+    /// Blocks given to it.
+    pub blocks: u64,
+    /// Blocks among these that carried HARQ retransmissions.
+    pub repeats: u64,
+    /// Bytes sent to it in transport blocks, without retransmissions.
+    pub bytes: u64,
+    /// Bytes in its RLC queues at the end.
+    pub backlog: u64,
+    /// Its last modulation and coding scheme, or JF_MCS_NONE.
+    pub mcs: u8,
+    /// 0.
+    pub reserved: [u8; 7],
+}
+
+/// A flow with new windows, in payload bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct jf_rapid_change {
+    /// The caller's, from jf_rapid_opening.
+    pub tag: u64,
+    /// Receive window advertised to the server; UINT64_MAX without a limit.
+    pub server: u64,
+    /// Congestion window of the leg to the UE; UINT64_MAX without a limit.
+    pub radio: u64,
+    /// 0 while the flow waits for its turn: read nothing from the server, so that its window
+    /// closes. Else 1.
+    pub reading: u8,
+    /// 0.
+    pub reserved: [u8; 7],
+}
+
+pub(crate) struct Rapid {
+    pub(crate) control: PayloadControl<u64>,
+    pub(crate) cells: Vec<CellId>,
+}
+
+impl Body for Rapid {
+    type Handle = jf_rapid;
+    const MARK: u64 = u64::from_be_bytes(*b"jf rapid");
+}
+
+fn refused(refused: Refused) -> jf_status {
+    match refused {
+        Refused::UnknownCell => JF_ERROR_CELL,
+        Refused::UnknownUe => JF_ERROR_UE,
+        Refused::UnknownFlow => JF_ERROR_FLOW,
+        Refused::Full => JF_ERROR_FULL,
+        Refused::Late => JF_ERROR_ORDER,
+        Refused::Absurd(_) => JF_ERROR_RANGE,
+    }
+}
+
+fn answer(done: Result<(), Refused>) -> Answer {
+    done.map(|()| JF_OK).map_err(refused)
+}
+
+impl jf_rapid_opening {
+    fn get(&self) -> Result<Opening, jf_status> {
+        let Self { mss, headers, .. } = *self;
+        if mss == 0 || mss.saturating_add(headers) > 65_535 {
+            return Err(JF_ERROR_RANGE);
+        }
+        let (wired_rtt, radio_rtt) = (duration(self.wired_rtt)?, duration(self.radio_rtt)?);
+        Ok(Opening { mss, wired_rtt: Some(wired_rtt), radio_rtt: Some(radio_rtt) })
+    }
+}
+
+impl jf_rapid_sample {
+    fn get(&self) -> Result<Sample, jf_status> {
+        let smoothed = Some(duration(self.radio_smoothed)?);
+        Ok(Sample {
+            arrived: amount(self.arrived)?,
+            delivered: amount(self.delivered)?,
+            waiting: amount(self.waiting)?,
+            wired_rtt: Some(duration(self.wired_rtt)?),
+            radio_rtt: Some(duration(self.radio_rtt)?),
+            radio_smoothed: smoothed.filter(|rtt| !rtt.is_zero()),
+            held: match self.held {
+                0 => false,
+                1 => true,
+                _ => return Err(JF_ERROR_RANGE),
+            },
+        })
+    }
+}
+
+impl jf_cell_report {
+    fn kind(&self) -> Result<CellKind, jf_status> {
+        let Self { mcs_table, layers, symbols, dmrs_res, .. } = *self;
+        match self.kind {
+            JF_CELL_BYTES => Ok(CellKind::Bytes),
+            JF_CELL_LTE => Ok(CellKind::Lte { mcs_table, layers }),
+            JF_CELL_NR => Ok(CellKind::Nr { mcs_table, layers, symbols, dmrs_res }),
+            _ => Err(JF_ERROR_RANGE),
+        }
+    }
+
+    fn of(&self, ue: &jf_ue_report) -> Result<RanReport, jf_status> {
+        Ok(RanReport {
+            at: Instant::ZERO + duration(self.at)?,
+            kind: self.kind()?,
+            slot: Duration::from_nanos(self.slot),
+            slots: self.slots,
+            offered: self.offered,
+            used: self.used,
+            active_ues: self.active_ues,
+            blocks: ue.blocks,
+            repeats: ue.repeats,
+            bytes: amount(ue.bytes)?,
+            mcs: Some(ue.mcs).filter(|mcs| *mcs != JF_MCS_NONE),
+            backlog: amount(ue.backlog)?,
+        })
+    }
+}
+
+impl jf_rapid_change {
+    fn of(tag: u64, windows: Windows) -> Self {
+        let bytes = |window| if window > JF_AMOUNT_MAX { u64::MAX } else { window };
+        let (server, radio) = (bytes(windows.server), bytes(windows.radio));
+        Self { tag, server, radio, reading: u8::from(windows.reading), reserved: [0; 7] }
+    }
+}
+
+impl Rapid {
+    fn cell(&self, number: u32) -> Result<CellId, jf_status> {
+        self.cells.get(number as usize).copied().ok_or(JF_ERROR_CELL)
+    }
+}
+
+fn read(
+    text: *const c_char,
+    length: usize,
+    message: Option<&mut jf_message>,
+) -> Result<RapidSettings, jf_status> {
+    text::parsed(text, length, &mut Note::new(message))
+}
+
+/// Writes to `size` how many bytes a control with these settings needs.
+///
+/// # Safety
+/// Each pointer is NULL or points to a value of its type.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_size(
+    settings: *const c_char,
+    settings_length: usize,
+    size: Option<&mut usize>,
+    mut message: Option<&mut jf_message>,
+) -> jf_status {
+    match read(settings, settings_length, message.as_deref_mut()) {
+        Ok(settings) => object::size(size, message, || settings.build()),
+        Err(error) => error,
+    }
+}
+
+/// Makes a control in the caller's memory, as jf_gate_init does.
+///
+/// # Safety
+/// Each pointer is NULL or points to a value of its type.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_init(
+    memory: Option<NonNull<c_void>>,
+    memory_size: usize,
+    settings: *const c_char,
+    settings_length: usize,
+    rapid: Option<&mut Option<NonNull<jf_rapid>>>,
+    mut message: Option<&mut jf_message>,
+) -> jf_status {
+    match read(settings, settings_length, message.as_deref_mut()) {
+        Ok(settings) => {
+            object::init(memory.map(NonNull::cast), memory_size, rapid, message, || {
+                settings.build()
+            })
+        }
+        Err(error) => error,
+    }
+}
+
+/// Makes a control in memory from the heap, in one block.
+///
+/// # Safety
+/// As for jf_rapid_init.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_create(
+    settings: *const c_char,
+    settings_length: usize,
+    rapid: Option<&mut Option<NonNull<jf_rapid>>>,
+    mut message: Option<&mut jf_message>,
+) -> jf_status {
+    match read(settings, settings_length, message.as_deref_mut()) {
+        Ok(settings) => object::create(rapid, message, || settings.build()),
+        Err(error) => error,
+    }
+}
+
+/// Ends `rapid`; NULL is allowed.
+///
+/// # Safety
+/// `rapid` is NULL or a handle of this library whose memory is still there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_destroy(rapid: Option<NonNull<jf_rapid>>) -> jf_status {
+    object::destroy::<Rapid>(rapid)
+}
+
+/// A UE appears in the cell with number `cell`, from 0 on. Writes its handle, which is never 0, to
+/// `ue`. JF_ERROR_FULL with as many UEs as the settings allow.
+///
+/// # Safety
+/// As for jf_rapid_destroy; `ue` is NULL or points at a place for the result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_add_ue(
+    rapid: Option<NonNull<jf_rapid>>,
+    now: u64,
+    cell: u32,
+    ue: Option<&mut u64>,
+) -> jf_status {
+    object::call_at::<Rapid>(rapid, now, |body, now| {
+        let (ue, cell) = (ue.ok_or(JF_ERROR_NULL)?, body.cell(cell)?);
+        *ue = body.control.control.add_ue(now, cell).map_err(refused)?.to_u64();
+        Ok(JF_OK)
+    })
+}
+
+/// Closes the flows of `ue` and forgets it; its share of the cell becomes free.
+///
+/// # Safety
+/// As for jf_rapid_destroy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_remove_ue(
+    rapid: Option<NonNull<jf_rapid>>,
+    now: u64,
+    ue: u64,
+) -> jf_status {
+    object::call_at::<Rapid>(rapid, now, |body, now| {
+        answer(body.control.remove_ue(now, UeId::from_u64(ue)))
+    })
+}
+
+/// `ue` moves with its flows to the cell with number `cell`: from now on its reports are those of
+/// this cell.
+///
+/// # Safety
+/// As for jf_rapid_destroy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_move_ue(
+    rapid: Option<NonNull<jf_rapid>>,
+    now: u64,
+    ue: u64,
+    cell: u32,
+) -> jf_status {
+    object::call_at::<Rapid>(rapid, now, |body, now| {
+        let cell = body.cell(cell)?;
+        answer(body.control.control.move_ue(now, UeId::from_u64(ue), cell))
+    })
+}
+
+/// All flows of `ue` together get at most `most` bytes a second from now on, headers included: the
+/// limit of its subscription. UINT64_MAX: no limit.
+///
+/// # Safety
+/// As for jf_rapid_destroy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_limit_ue(
+    rapid: Option<NonNull<jf_rapid>>,
+    now: u64,
+    ue: u64,
+    most: u64,
+) -> jf_status {
+    object::call_at::<Rapid>(rapid, now, |body, now| {
+        let most = (most != u64::MAX).then_some(most as f64);
+        answer(body.control.control.limit_ue(now, UeId::from_u64(ue), most))
+    })
+}
+
+/// A flow of `ue` opens. Writes its handle, which is never 0, to `flow`. JF_ERROR_FULL with as many
+/// flows as the settings allow.
+///
+/// # Safety
+/// As for jf_rapid_destroy; `opening` and `flow` are NULL or point at what their types say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_open(
+    rapid: Option<NonNull<jf_rapid>>,
+    now: u64,
+    ue: u64,
+    opening: Option<&jf_rapid_opening>,
+    flow: Option<&mut u64>,
+) -> jf_status {
+    object::call_at::<Rapid>(rapid, now, |body, now| {
+        let (given, flow) = (opening.ok_or(JF_ERROR_NULL)?, flow.ok_or(JF_ERROR_NULL)?);
+        let (ue, opening) = (UeId::from_u64(ue), given.get()?);
+        let opened = body.control.open(now, ue, given.tag, given.headers, &opening);
+        *flow = opened.map_err(refused)?.to_u64();
+        Ok(JF_OK)
+    })
+}
+
+/// `flow` closes; the others of its UE share its capacity.
+///
+/// # Safety
+/// As for jf_rapid_destroy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_close(
+    rapid: Option<NonNull<jf_rapid>>,
+    now: u64,
+    flow: u64,
+) -> jf_status {
+    object::call_at::<Rapid>(rapid, now, |body, now| {
+        answer(body.control.control.close(now, FlowId::from_u64(flow)))
+    })
+}
+
+/// From now on the proxy has no room and offers the server of `flow` less than its window. This
+/// ends with a sample whose `held` is 0.
+///
+/// # Safety
+/// As for jf_rapid_destroy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_hold(rapid: Option<NonNull<jf_rapid>>, flow: u64) -> jf_status {
+    object::call::<Rapid>(rapid, |body| answer(body.control.control.hold(FlowId::from_u64(flow))))
+}
+
+/// A sample of `flow`, due once per round trip of the leg to its server.
+///
+/// # Safety
+/// As for jf_rapid_destroy; `sample` is NULL or points at a sample.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_on_sample(
+    rapid: Option<NonNull<jf_rapid>>,
+    now: u64,
+    flow: u64,
+    sample: Option<&jf_rapid_sample>,
+) -> jf_status {
+    object::call_at::<Rapid>(rapid, now, |body, now| {
+        let sample = sample.ok_or(JF_ERROR_NULL)?.get()?;
+        answer(body.control.on_sample(now, FlowId::from_u64(flow), &sample))
+    })
+}
+
+/// A report of the radio about `ue` arrives. JF_ERROR_ORDER if it is not newer than the last one;
+/// JF_ERROR_RANGE if a field is out of its bounds or contradicts another.
+///
+/// # Safety
+/// As for jf_rapid_destroy; `cell` and `own` are NULL or point at what their types say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_on_report(
+    rapid: Option<NonNull<jf_rapid>>,
+    now: u64,
+    ue: u64,
+    cell: Option<&jf_cell_report>,
+    own: Option<&jf_ue_report>,
+) -> jf_status {
+    object::call_at::<Rapid>(rapid, now, |body, now| {
+        let report = cell.ok_or(JF_ERROR_NULL)?.of(own.ok_or(JF_ERROR_NULL)?)?;
+        answer(body.control.on_report(now, UeId::from_u64(ue), &report))
+    })
+}
+
+/// Writes to `at` the time at which jf_rapid_on_timer is due, in ns; UINT64_MAX for never.
+///
+/// # Safety
+/// As for jf_rapid_destroy; `at` is NULL or points at a place for the result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_next_timer(
+    rapid: Option<NonNull<jf_rapid>>,
+    at: Option<&mut u64>,
+) -> jf_status {
+    object::call::<Rapid>(rapid, |body| {
+        *at.ok_or(JF_ERROR_NULL)? = or_never(body.control.control.next_timer());
+        Ok(JF_OK)
+    })
+}
+
+/// Does the work that is due by `now`: reports grow old, flows fall silent.
+///
+/// # Safety
+/// As for jf_rapid_destroy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_on_timer(
+    rapid: Option<NonNull<jf_rapid>>,
+    now: u64,
+) -> jf_status {
+    object::call_at::<Rapid>(rapid, now, |body, now| {
+        body.control.control.on_timer(now);
+        Ok(JF_OK)
+    })
+}
+
+/// Writes a flow whose windows have changed, and its windows, to `change`. JF_EMPTY without one;
+/// `change` is then not written. Call it until then after every other call.
+///
+/// # Safety
+/// As for jf_rapid_destroy; `change` is NULL or points at a place for the result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_next_change(
+    rapid: Option<NonNull<jf_rapid>>,
+    change: Option<&mut jf_rapid_change>,
+) -> jf_status {
+    object::call::<Rapid>(rapid, |body| {
+        let change = change.ok_or(JF_ERROR_NULL)?;
+        let Some((tag, windows)) = body.control.poll_change() else { return Ok(JF_EMPTY) };
+        *change = jf_rapid_change::of(tag, windows);
+        Ok(JF_OK)
+    })
+}
+
+/// Writes to `rate` the capacity of `ue` in bytes a second, headers included, that was last divided
+/// among its flows. JF_EMPTY while it is unknown; `rate` is then not written.
+///
+/// # Safety
+/// As for jf_rapid_destroy; `rate` is NULL or points at a place for the result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_rapid_capacity(
+    rapid: Option<NonNull<jf_rapid>>,
+    ue: u64,
+    rate: Option<&mut f64>,
+) -> jf_status {
+    object::call::<Rapid>(rapid, |body| {
+        let (rate, ue, control) =
+            (rate.ok_or(JF_ERROR_NULL)?, UeId::from_u64(ue), &body.control.control);
+        control.cell(ue).ok_or(JF_ERROR_UE)?;
+        let Some(capacity) = control.capacity(ue) else { return Ok(JF_EMPTY) };
+        *rate = capacity;
+        Ok(JF_OK)
+    })
+}
