@@ -13,7 +13,7 @@ use justfull_report::export::folder::Subject;
 use justfull_report::figure::plot;
 use justfull_report::{export, table, validation as page};
 
-/// Compare TCP controls with published formulas and figures, and figures with values by hand
+/// Compare TCP and rate controls with published formulas and figures, and figures with values by hand
 #[derive(Args)]
 #[command(after_help = with_exit_status!(
     "Examples:\n  justfull validate cubic --no-files\n  \
@@ -23,8 +23,8 @@ use justfull_report::{export, table, validation as page};
      exit 1."
 ))]
 pub(crate) struct ValidateArgs {
-    /// Control: new_reno, cubic, bbr, bbr3, vegas, westwood, yeah, fixed, prague, dctcp, ledbatpp;
-    /// by-hand for figures worked out by hand; or all
+    /// Control: new_reno, cubic, bbr, bbr3, vegas, westwood, yeah, fixed, prague, dctcp, ledbatpp,
+    /// scream, gcc; by-hand for figures worked out by hand; or all
     #[arg(default_value = "all")]
     pub(crate) control: String,
     #[command(flatten)]

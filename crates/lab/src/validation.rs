@@ -3,12 +3,13 @@
 //!
 //! The cases with their bands are data (`claims/validation`), committed before the first run. The
 //! measurements of controls are code, one file for each, and run in dumbbells
-//! ([`justfull_sim::dumbbell`]). The measurements of the figures worked out by hand are data too,
+//! ([`justfull_sim::dumbbell`]); those of calls run whole scenarios. The measurements of the figures worked out by hand are data too,
 //! and run whole scenarios. The results are the same bytes on every machine.
 
 mod bbr;
 mod bbr3;
 mod by_hand;
+mod calls;
 mod case;
 mod cubic;
 mod dctcp;
@@ -34,9 +35,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The controls with cases, by name, and the figures worked out by hand.
-pub const CONTROLS: [&str; 12] = [
+pub const CONTROLS: [&str; 14] = [
     "new_reno", "cubic", "bbr", "bbr3", "vegas", "westwood", "yeah", "fixed", "prague", "dctcp",
-    "ledbatpp", BY_HAND,
+    "ledbatpp", "scream", "gcc", BY_HAND,
 ];
 
 /// The figures worked out by hand.
@@ -56,6 +57,8 @@ fn experiments(control: &str) -> Option<Vec<Task>> {
         "prague" => prague::EXPERIMENTS,
         "dctcp" => dctcp::EXPERIMENTS,
         "ledbatpp" => ledbatpp::EXPERIMENTS,
+        "scream" => calls::SCREAM,
+        "gcc" => calls::GCC,
         BY_HAND => return Some(by_hand::tasks()),
         _ => return None,
     };

@@ -462,6 +462,7 @@ mod tests {
             (upload(Transport::Udp), "`tcp.protocol = \"udp\"`"),
             (upload(Transport::Ssh), "`tcp.protocol = \"ssh\"`"),
             (Traffic::Page(Box::default()), "`page`"),
+            (Traffic::VideoCall(Box::default()), "`video_call`"),
             (Traffic::Dash(Box::default()), "`dash`"),
             (from_ue(), "`ping.from_ue`"),
         ] {

@@ -53,6 +53,7 @@ const KINDS: [(&str, &str); 20] = [
     ("bitrate adaptation", "Bitrate adaptations of video over HTTP: `flow.NAME.dash.abr`"),
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
+    ("rate control", "Rate controls of calls: `flow.NAME.video_call.control`"),
     (
         "discipline",
         "Queue disciplines: `upf.queue.discipline`, `sdap.queue.discipline`, \
@@ -81,6 +82,7 @@ const KIND_NAMES: [&str; KINDS.len()] = [
     "abrs",
     "transports",
     "congestion-controls",
+    "rate-controls",
     "disciplines",
     "aqms",
     "limits",

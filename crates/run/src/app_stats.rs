@@ -83,6 +83,7 @@ impl Counts {
             Traffic::Ping(_) => Self::Ping(PingCount::default()),
             Traffic::Voip(voip) => Self::Voip(Box::new(VoipCount::new(voip))),
             Traffic::Video(video) => Self::Video(Box::new(FrameCount::new(video))),
+            Traffic::VideoCall(call) => Self::Video(Box::new(FrameCount::new(&call.video()))),
             Traffic::Page(_) => Self::Page(Box::new(PageCount::new())),
             Traffic::Dash(dash) => Self::Dash(Box::new(DashCount::new(dash))),
         }

@@ -120,7 +120,7 @@ fn law(traffic: &Traffic) -> Option<Law> {
         Traffic::Voip(voip) => (VOIP_PAYLOAD, voip.interval(), voip.talk.zip(voip.silence)),
         Traffic::Video(video) => (video.payload, Interval::Constant(video.period()), None),
         Traffic::Tcp { .. } | Traffic::Upload { .. } => return None,
-        Traffic::Page(_) | Traffic::Dash(_) => return None,
+        Traffic::VideoCall(_) | Traffic::Page(_) | Traffic::Dash(_) => return None,
     })
 }
 

@@ -7,6 +7,7 @@ mod on_off;
 mod page;
 mod ping;
 mod video;
+mod video_call;
 mod voip;
 
 pub use dash::{
@@ -21,6 +22,7 @@ pub use page::{
 };
 pub use ping::{PingConfig, TurnConfig};
 pub use video::{InputConfig, VideoConfig};
+pub use video_call::{VideoCall, VideoCallConfig, Woken};
 pub use voip::VoipConfig;
 
 pub use on_off::Gate;
@@ -254,6 +256,8 @@ pub enum Traffic {
     Voip(VoipConfig),
     /// Frames of a rendered video.
     Video(VideoConfig),
+    /// A video call to the UE.
+    VideoCall(Box<VideoCallConfig>),
     /// Pages that the UE loads.
     Page(Box<PageConfig>),
     /// Adaptive video over HTTP.
@@ -273,6 +277,7 @@ impl Traffic {
             Self::Ping(_) => "ping",
             Self::Voip(_) => "voip",
             Self::Video(_) => "video",
+            Self::VideoCall(_) => "video_call",
             Self::Page(_) => "page",
             Self::Dash(_) => "dash",
         }
@@ -286,9 +291,8 @@ impl Traffic {
             | Self::Upload { transport: Transport::Udp, .. } => Protocol::Udp,
             Self::Page(page) if matches!(page.http, Http::Http3) => Protocol::Udp,
             Self::Tcp { .. } | Self::Upload { .. } | Self::Page(_) | Self::Dash(_) => Protocol::Tcp,
-            Self::Udp { .. } | Self::Cbr(_) | Self::OnOff(_) | Self::Voip(_) | Self::Video(_) => {
-                Protocol::Udp
-            }
+            Self::Udp { .. } | Self::Cbr(_) | Self::OnOff(_) | Self::Voip(_) => Protocol::Udp,
+            Self::Video(_) | Self::VideoCall(_) => Protocol::Udp,
             Self::Ping(_) => Protocol::Icmp,
         }
     }
@@ -304,7 +308,7 @@ impl Traffic {
             Self::OnOff(on_off) => (on_off.payload, on_off.cbr().interval()),
             Self::Voip(voip) => (VOIP_PAYLOAD, voip.interval()),
             Self::Tcp { .. } | Self::Upload { .. } => return None,
-            Self::Video(_) | Self::Page(_) | Self::Dash(_) => return None,
+            Self::Video(_) | Self::VideoCall(_) | Self::Page(_) | Self::Dash(_) => return None,
         };
         Some((payload, interval.mean()))
     }
@@ -430,6 +434,7 @@ impl FlowConfig {
                 voip.validate().map_err(|e| e.within("voip"))
             }
             Traffic::Video(video) => video.fits(mtu).map_err(|e| e.within("video")),
+            Traffic::VideoCall(call) => call.fits(mtu).map_err(|e| e.within("video_call")),
             Traffic::Page(page) => page.fits(mtu).map_err(|e| e.within("page")),
             Traffic::Dash(dash) => dash.fits(mtu).map_err(|e| e.within("dash")),
             Traffic::Tcp { sender, size, rate, .. }

@@ -41,6 +41,7 @@ use crate::wire::{Wire, Wires};
 use justfull_base::{BitRate, ConfigError, Dscp, Duration, Instant, Rng};
 use justfull_ran::{FiveTuple, StackConfig, StatusWay, UplinkAccess};
 use justfull_tcp::Ack;
+use justfull_tcp::media::MediaReport;
 
 use std::collections::VecDeque;
 
@@ -57,6 +58,8 @@ pub enum Up {
     Segment(u32, u64),
     /// A request for this many bytes on the connection with this number.
     Request(u32, u64),
+    /// A report for the sender of the video call with this number.
+    Report(u32, MediaReport),
     /// An input that the user of the source with this number sent at this instant.
     Input(u32, Instant),
     /// The STATUS PDU of the RLC with this handle, for the cell.

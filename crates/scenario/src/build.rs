@@ -275,6 +275,7 @@ fn traffic(
         ("on_off", flow.on_off.clone().map(Traffic::OnOff)),
         ("voip", flow.voip.clone().map(Traffic::Voip)),
         ("video", flow.video.clone().map(Traffic::Video)),
+        ("video_call", flow.video_call.clone().map(|call| Traffic::VideoCall(Box::new(call)))),
         ("page", flow.page.clone().map(|page| Traffic::Page(Box::new(page)))),
         ("dash", flow.dash.clone().map(|dash| Traffic::Dash(Box::new(dash)))),
     ];

@@ -27,7 +27,7 @@ use justfull_ran::{
     SplitConfig, TieOrder, UpfConfig,
 };
 use justfull_run::traffic::{
-    CbrConfig, DashConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig,
+    CbrConfig, DashConfig, OnOffConfig, PageConfig, VideoCallConfig, VideoConfig, VoipConfig,
 };
 use justfull_run::{A3Config, HandoverConfig, Interval, PingConfig, ProxyConfig, Transport};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
@@ -507,6 +507,9 @@ table! {
         /// Frames of a rendered video.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         video: Option<VideoConfig> = None;
+        /// A video call whose encoder follows a rate control.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        video_call: Option<VideoCallConfig> = None;
         /// Pages that the UE loads.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         page: Option<PageConfig> = None;

@@ -14,7 +14,8 @@ const LARGE: usize = 1000;
 /// searched in each.
 const MOST_READ: usize = 500_000;
 /// Tables of a flow that specify its traffic.
-const TRAFFIC: [&str; 9] = ["tcp", "udp", "ping", "cbr", "on_off", "voip", "video", "page", "dash"];
+const TRAFFIC: [&str; 10] =
+    ["tcp", "udp", "ping", "cbr", "on_off", "voip", "video", "video_call", "page", "dash"];
 /// Parts of a scenario that others refer to: without them, the references would seem wrong.
 const REFERRED_TO: [&str; 4] = ["ue", "slice", "mac", "pdcp"];
 

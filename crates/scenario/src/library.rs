@@ -40,6 +40,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("nr-100mhz", include_str!("../../../scenarios/nr-100mhz.toml")),
     ("nr-28ghz", include_str!("../../../scenarios/nr-28ghz.toml")),
     ("l4s-cell", include_str!("../../../scenarios/l4s-cell.toml")),
+    ("video-calls", include_str!("../../../scenarios/video-calls.toml")),
     ("upload-and-call", include_str!("../../../scenarios/upload-and-call.toml")),
     ("rrul-5g", include_str!("../../../scenarios/rrul-5g.toml")),
     ("uplink-live", include_str!("../../../scenarios/uplink-live.toml")),
@@ -104,6 +105,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(justfull_ran::channel::DOCS);
     docs.extend(crate::docs::DOCS);
     docs.extend(justfull_tcp::cc::DOCS);
+    docs.extend(justfull_tcp::rc::DOCS);
     docs.push(&justfull_tcp::config::DOC);
     docs.push(&justfull_tcp::kernel::DOC);
     docs.push(&justfull_tcp::receiver::DOC);

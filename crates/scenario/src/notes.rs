@@ -9,6 +9,9 @@ use justfull_queue::{Ect1, Limit, QueueConfig};
 use justfull_ran::limiter::{FixedConfig, LimiterConfig};
 use justfull_ran::pacer::PacerConfig;
 use justfull_run::Transport;
+use justfull_run::traffic::VideoCallConfig;
+use justfull_tcp::rc::RcConfig;
+use justfull_tcp::rc::scream::ScreamEcn;
 use justfull_tcp::{CcConfig, SenderConfig};
 use std::collections::BTreeMap;
 use toml::Table;
@@ -157,17 +160,21 @@ fn l4s(file: &ScenarioFile) -> Option<String> {
         return None;
     }
     let is_l4s = |sender: &SenderConfig| matches!(sender.cc, CcConfig::Prague(_));
+    let is_scream = |call: &VideoCallConfig| matches!(&call.control, RcConfig::Scream(scream) if scream.ecn == ScreamEcn::L4s);
     let flow = file.flow.iter().find(|flow| {
         let tcp = flow.tcp.as_ref().is_some_and(|tcp| is_l4s(&tcp.sender));
         let page = flow.page.as_ref().is_some_and(|page| is_l4s(&page.sender));
-        tcp || page || flow.dash.as_ref().is_some_and(|dash| is_l4s(&dash.sender))
+        let call = flow.video_call.as_ref().is_some_and(is_scream);
+        tcp || page || call || flow.dash.as_ref().is_some_and(|dash| is_l4s(&dash.sender))
     })?;
     let classic = queues.iter().any(|queue| queue.has_aqm() && queue.ect1 == Ect1::Classic);
     let comes = if classic {
         "its packets are marked as those with ECT(0), so that it starves classic flows of the same \
          queue"
     } else if queues.iter().any(|queue| queue.has_aqm()) {
-        "the AQM drops its packets, and it halves its window as Reno does"
+        "the AQM drops its packets, and it reduces as after any loss"
+    } else if flow.video_call.is_some() {
+        "its own delay target alone limits the queue"
     } else {
         "it fills the queue until packets are lost"
     };

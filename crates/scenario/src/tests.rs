@@ -299,6 +299,32 @@ fn a_sender_of_ect1_without_an_l4s_aqm_is_warned_of_before_the_run() {
     }
 }
 
+/// Scenarios that compare methods on a flow of L4S, the flow, and the number of their notes.
+const L4S: [(&str, &str, usize); 2] = [("l4s-cell", "prague", 3), ("video-calls", "scream", 2)];
+
+#[test]
+fn a_call_under_scream_is_warned_of_as_well_unless_it_has_no_l4s() {
+    let notes = |control: &str, queue: &str| {
+        let text = format!(
+            "title = \"t\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]\n[channel]\n\
+             kind = \"constant\"\nper_slot = 1\n[rlc]\nqueue = {{ {queue} }}\n[[flow]]\n\
+             name = \"c\"\nvideo_call = {{ control = {{ {control} }} }}\n"
+        );
+        let scenario = parse(&text, Overrides::default()).expect("it is sound");
+        scenario.warnings().expect("no trace")
+    };
+    let scream = "kind = \"scream\"";
+    let [note] = &notes(scream, "")[..] else { panic!("one note") };
+    assert!(note.ends_with("its own delay target alone limits the queue"), "{note}");
+    for (control, queue) in [
+        ("kind = \"gcc\"", ""),
+        ("kind = \"scream\", ecn = \"off\"", ""),
+        (scream, "aqm = { kind = \"dualpi2\" }"),
+    ] {
+        assert_eq!(notes(control, queue), [""; 0], "{control} {queue}");
+    }
+}
+
 #[test]
 fn shipped_scenarios_have_no_setting_without_effect() {
     for (name, text) in library::SCENARIOS {
@@ -307,10 +333,11 @@ fn shipped_scenarios_have_no_setting_without_effect() {
         if *name == "r22-live-short-flow" {
             let [note] = &scenario.notes[..] else { panic!("{:?}", scenario.notes) };
             assert!(note.contains("`ssh` in live runs only"), "{note}");
-        } else if *name == "l4s-cell" {
-            // Four of its methods show a sender of L4S without an AQM for it.
-            let said = scenario.notes.iter().filter(|note| note.contains("prague sends ECT(1)"));
-            assert_eq!((scenario.notes.len(), said.count()), (3, 3), "{:?}", scenario.notes);
+        } else if let Some((_, sender, notes)) = L4S.iter().find(|(l4s, ..)| l4s == name) {
+            // Four of their methods show a sender of L4S without an AQM for it.
+            let said = format!("{sender} sends ECT(1)");
+            let said = scenario.notes.iter().filter(|note| note.contains(&said)).count();
+            assert_eq!((scenario.notes.len(), said), (*notes, *notes), "{:?}", scenario.notes);
         } else {
             assert_eq!(scenario.notes, [""; 0], "{name}");
         }

@@ -13,9 +13,11 @@ use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::scheduler::SdapSchedulerConfig;
 use justfull_ran::{CarrierConfig, HarqConfig, MacConfig, RlcConfig, SdapConfig, UpfConfig};
 use justfull_run::GrantConfig;
-use justfull_run::traffic::{AbrConfig, DashConfig, PageConfig, VideoConfig, VoipConfig};
+use justfull_run::traffic::{
+    AbrConfig, DashConfig, PageConfig, VideoCallConfig, VideoConfig, VoipConfig,
+};
 use justfull_tcp::cc::CcConfig;
-use justfull_tcp::{ReceiverConfig, SenderConfig};
+use justfull_tcp::{RcConfig, ReceiverConfig, SenderConfig};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
@@ -104,6 +106,7 @@ fn every_kind_is_read_with_its_stated_defaults_and_refuses_an_unknown_key() {
     assert_kinds::<ChannelConfig>("channel");
     assert_kinds::<MacConfig>("MAC");
     assert_kinds::<CcConfig>("congestion control");
+    assert_kinds::<RcConfig>("rate control");
     assert_kinds::<AbrConfig>("bitrate adaptation");
 }
 
@@ -120,6 +123,7 @@ fn every_table_is_read_with_its_stated_defaults_and_refuses_an_unknown_key() {
     assert_table::<RlcConfig>("rlc", &empty, &RlcConfig::params());
     assert_table::<VoipConfig>("voip", &empty, &VoipConfig::params());
     assert_table::<VideoConfig>("video", &empty, &VideoConfig::params());
+    assert_table::<VideoCallConfig>("video_call", &empty, &VideoCallConfig::params());
     assert_table::<PageConfig>("page", &empty, &PageConfig::params());
     assert_table::<DashConfig>("dash", &empty, &DashConfig::params());
     assert_table::<GrantConfig>("grants", &empty, &GrantConfig::params());

@@ -1,4 +1,6 @@
-//! Applications: datagram sources at servers, their peers at UEs, browsers and players.
+//! Applications: datagram sources at servers, their peers at UEs, browsers, players and video calls.
+
+mod calls;
 
 use crate::calendar::Calendar;
 use crate::links::{Arrival, Links, way};
@@ -15,6 +17,8 @@ use justfull_run::uplink::{Up, Way};
 use justfull_run::{AppEvent, sent_at};
 use justfull_tcp::Segment;
 
+use calls::Call;
+
 /// The owner of a timer.
 #[derive(Clone, Copy)]
 enum Timed {
@@ -22,6 +26,10 @@ enum Timed {
     /// The user of a source.
     User(u32),
     Client(u32),
+    /// The sender of a video call.
+    Call(u32),
+    /// The UE of a video call.
+    Reports(u32),
 }
 
 /// The application that requests data over TCP.
@@ -53,6 +61,7 @@ pub(crate) struct Received {
 pub(crate) struct Applications {
     sources: Vec<Source>,
     clients: Vec<Client>,
+    calls: Vec<Call>,
     /// Members of `timers`.
     timed: Vec<Timed>,
     timers: Calendar,
@@ -64,6 +73,7 @@ impl Applications {
         Self {
             sources: Vec::with_capacity(members),
             clients: Vec::new(),
+            calls: Vec::new(),
             timed: Vec::with_capacity(members),
             timers: Calendar::new(members),
         }
@@ -334,6 +344,7 @@ impl Applications {
                 }
             }
         }
+        self.finish_calls(end, recorder);
         for Client { requester, route, .. } in &mut self.clients {
             if let Requester::Player(player) = requester
                 && let Some(Watched { from, to, stalled }) = player.watched(end)
@@ -367,6 +378,8 @@ impl<T: Listener> Node<Links<T>> for Applications {
                 Timed::Source(i) => self.wake_source(now, timer, i, links),
                 Timed::User(i) => self.wake_user(now, timer, i, links),
                 Timed::Client(client) => self.wake_client(now, client, links),
+                Timed::Call(call) => self.wake_call(now, call, links),
+                Timed::Reports(call) => self.send_report(now, call, links),
             }
         }
     }

@@ -26,6 +26,8 @@ pub(crate) enum End {
     Client(u32, u32),
     /// Number of the source of datagrams.
     Source(u32),
+    /// Number of the video call.
+    Call(u32),
 }
 
 /// The nodes at both ends of the network.
@@ -63,6 +65,7 @@ impl Hosts {
                 }
                 self.senders.write(now, i, bytes, links);
             }
+            Up::Report(i, report) => self.applications.reported(now, i, report),
             Up::Input(i, sent) => self.applications.take_input(i, sent),
             // These go to the cell, in step with it (`World::reach_servers`).
             Up::Status(_) | Up::Asked(..) => {}
@@ -97,6 +100,7 @@ impl Hosts {
     ) {
         match end {
             End::Source(_) | End::Download(_) => {}
+            End::Call(i) => self.applications.take_media(now, i, arrival, links),
             End::Proxied(i, proxied) => self.take_proxied(now, i, proxied, arrival, links),
             End::Upload(i) => {
                 let ack = links.monitor.take_ack(arrival.payload);

@@ -88,7 +88,7 @@ impl<T: Listener> Monitor<T> {
                 self.recorder.app_event(flow, sent, AppEvent::Lost);
             }
             Up::Request(..) => return true,
-            Up::Ack(..) | Up::Status(_) | Up::Input(..) => {}
+            Up::Ack(..) | Up::Report(..) | Up::Status(_) | Up::Input(..) => {}
         }
         false
     }

@@ -5,11 +5,11 @@ use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
 use justfull_run::results::RunResult;
 use justfull_run::traffic::{
-    Http, ObjectCount, ObjectSize, PageConfig, Span, VideoConfig, VoipConfig,
+    Http, ObjectCount, ObjectSize, PageConfig, Span, VideoCallConfig, VideoConfig, VoipConfig,
 };
 use justfull_run::{FlowConfig, GrantConfig, Interval, Traffic, Transport, WorldConfig};
-use justfull_tcp::CcConfig;
 use justfull_tcp::cc::fixed::FixedConfig;
+use justfull_tcp::{CcConfig, RcConfig};
 use justfull_testkit::{app, cell, ms, ping, run, tcp, udp, upload, world};
 use std::sync::Arc;
 
@@ -202,6 +202,35 @@ fn a_frame_that_lost_a_datagram_is_broken() {
     assert!(frames.broken > frames.sent / 2, "12 datagrams a frame into 8 places: {frames:?}");
     assert!(frames.sent - frames.completed - frames.broken <= 2, "{frames:?}");
     assert!(flow.dropped_packets >= frames.broken);
+}
+
+fn call(control: &str) -> Traffic {
+    let control = RcConfig::by_name(control).expect("it ships");
+    Traffic::VideoCall(Box::new(VideoCallConfig { control, ..VideoCallConfig::default() }))
+}
+
+#[test]
+fn a_call_over_an_idle_cell_reaches_its_greatest_rate_and_its_reports_go_up() {
+    for control in ["gcc", "scream"] {
+        let result = run(&over(10, vec![app(call(control))], 60));
+        let flow = &result.flows[0];
+        let frames = flow.frames.as_ref().expect("frames");
+        assert_eq!(frames.broken, 0, "{control}");
+        // 30 a second for 48 s.
+        assert!((1_437..=1_443).contains(&frames.sent), "{control}: {}", frames.sent);
+        assert!((2.0..2.6).contains(&flow.goodput_mbit_s), "{control}: {}", flow.goodput_mbit_s);
+        assert!(result.uplink.delivered > 20 * 48, "{control}: a report each 50 ms at least");
+    }
+}
+
+#[test]
+fn without_reports_a_call_does_not_grow() {
+    let mut config = over(10, vec![app(call("scream"))], 20);
+    let result = run(&config);
+    config.uplink.rate = BitRate(10);
+    let silent = run(&config);
+    let rate = |result: &RunResult| result.flows[0].goodput_mbit_s;
+    assert!(rate(&silent) < rate(&result) / 4.0, "{} and {}", rate(&silent), rate(&result));
 }
 
 #[test]

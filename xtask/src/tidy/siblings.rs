@@ -8,7 +8,7 @@ use super::rust_code::{module_of, paths, start_of_tests};
 use super::tree::{File, Tree};
 
 /// Folders whose files are each one algorithm: crate and module.
-const FAMILIES: [(&str, &str); 7] = [
+const FAMILIES: [(&str, &str); 8] = [
     ("queue", "aqm"),
     ("queue", "discipline"),
     ("ran", "limiter"),
@@ -16,6 +16,7 @@ const FAMILIES: [(&str, &str); 7] = [
     ("ran", "rb_scheduler"),
     ("ran", "scheduler"),
     ("tcp", "cc"),
+    ("tcp", "rc"),
 ];
 
 /// Layers of the downlink chain.

@@ -54,6 +54,23 @@ fn cells_and_moves_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn a_video_call_that_makes_no_sense_is_refused() {
+    let text = include_str!("../../../../scenarios/video-calls.toml");
+    let wrong = |settings: &str, message: &str| {
+        let own = format!("{{ kind = \"gcc\" }}, {settings}");
+        Trial::new(text.replace("{ kind = \"gcc\" }, max_rate = \"10Mbit/s\"", &own))
+            .refused(&format!("my.toml:*: field `flow[1].video_call.{message}*"));
+    };
+    wrong(
+        "max_rate = \"200kbit/s\"",
+        "start_rate`: found 300kbit/s, allowed is min_rate to max_rate",
+    );
+    wrong("payload = \"1500B\"", "payload`: found 1500B, allowed is 1B to the MTU less 40B");
+    wrong("fps = 0", "fps`: found 0, allowed is 1 to 1000");
+    wrong("skip = \"0s\"", "skip`: found 0s, allowed is above 0s");
+}
+
+#[test]
 fn the_uplink_of_ues_that_move_has_the_rlc_of_nr() {
     let text = include_str!("../../../../scenarios/upload-and-call.toml");
     let cells = "[[cell]]\nname = \"west\"\n[[cell]]\nname = \"east\"\n";

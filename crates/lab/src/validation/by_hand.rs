@@ -2,7 +2,7 @@
 //! the value there.
 
 mod laws;
-mod place;
+pub(super) mod place;
 
 use super::{BY_HAND, CaseFile, Evidence, Measured, Task};
 use crate::runner::{Watch, simulated};
@@ -57,7 +57,7 @@ pub(super) fn tasks() -> Vec<Task> {
 
 /// Runs a scenario, and finds the value of each of its cases in each run.
 fn measured(name: &str, text: &str) -> Evidence {
-    let results = results(name, text);
+    let results = results_of(name, text);
     let file = CaseFile::load(BY_HAND).expect("it ships");
     let own = file.cases.iter().filter(|case| case.scenario.as_deref() == Some(name));
     let measured = own.map(|case| {
@@ -68,8 +68,8 @@ fn measured(name: &str, text: &str) -> Evidence {
     Evidence { measured: measured.collect(), plots: Vec::new() }
 }
 
-/// The results of every run as a tree; empty for a run that contradicts itself.
-fn results(name: &str, text: &str) -> Vec<Value> {
+/// The results of every run of a scenario as a tree; empty for a run that contradicts itself.
+pub(super) fn results_of(name: &str, text: &str) -> Vec<Value> {
     let file = format!("claims/validation/by-hand/{name}.toml");
     let scenario = Scenario::parse(text, file.as_ref(), None, Overrides::default());
     let scenario = scenario.expect("the shipped scenarios are sound");

@@ -11,8 +11,9 @@ pub(super) fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
         Traffic::Video(video) if video.inputs.is_some() => {
             Some("`video.inputs` is simulated only; live, the user of a video sends nothing")
         }
-        Traffic::Page(_) => Some("`page` is simulated only; live are all kinds but page and dash"),
-        Traffic::Dash(_) => Some("`dash` is simulated only; live are all kinds but page and dash"),
+        Traffic::Page(_) => Some("`page` is simulated only; live, `tcp.size` stands for it"),
+        Traffic::Dash(_) => Some("`dash` is simulated only; live, `tcp.size` stands for it"),
+        Traffic::VideoCall(_) => Some("`video_call` is simulated only; live, `video` has a rate"),
         Traffic::Tcp { rate, transport, .. } | Traffic::Upload { rate, transport, .. } => {
             if rate.is_some() {
                 Some("`tcp.rate` is simulated only; live, a transfer writes all at once")

@@ -60,6 +60,20 @@ const VIDEO: MethodDoc = MethodDoc {
     params: super::VideoConfig::params,
 };
 
+const VIDEO_CALL: MethodDoc = MethodDoc {
+    name: "video_call",
+    kind: "traffic",
+    title: "A video call whose encoder follows a rate control",
+    text: "A frame of the target rate once a period, cut into RTP packets that are paced. The UE \
+           reports arrivals and marks over the uplink. A frame is complete when its last packet has \
+           reached the UE; a skipped frame counts as sent and broken.",
+    sources: "RTP (RFC 3550), reports as in RFC 8888 or transport-wide congestion control; RFC 8867 \
+              (tests of such calls)",
+    deviations: "the encoder follows at once and has no key frames; no audio; nothing is sent \
+                 again, and no packet protects others",
+    params: super::VideoCallConfig::params,
+};
+
 const PAGE: MethodDoc = MethodDoc {
     name: "page",
     kind: "traffic",
@@ -93,4 +107,4 @@ const DASH: MethodDoc = MethodDoc {
 };
 
 /// Every kind of traffic that has its own configuration, in the order of scenario files.
-pub const DOCS: &[&MethodDoc] = &[&PING, &CBR, &ON_OFF, &VOIP, &VIDEO, &PAGE, &DASH];
+pub const DOCS: &[&MethodDoc] = &[&PING, &CBR, &ON_OFF, &VOIP, &VIDEO, &VIDEO_CALL, &PAGE, &DASH];

@@ -230,17 +230,22 @@ impl Video {
     /// Sends a frame: calls `push` with each datagram's size on the IP layer and the number of the
     /// frame.
     pub fn send(&mut self, now: Instant, rng: &mut Rng, mut push: impl FnMut(u32, u64)) {
-        let share = (1.0 + self.config.size_sd.0 * rng.normal()).clamp(0.5, 1.5);
-        let bytes = ((self.config.frame_bytes() * share + 0.5) as u64).max(1);
-        let number = self.first + self.flight.len() as u64;
-        let inputs = self.reacted + self.inputs.len() as u64;
-        self.flight.push_back(Frame { sent: now, missing: bytes, inputs });
-        let mut left = bytes;
+        let (number, mut left) = self.frame(now, self.config.frame_bytes(), rng);
         while left > 0 {
             let piece = left.min(self.config.payload.0);
             push(piece as u32 + UDP_HEADER_BYTES, number);
             left -= piece;
         }
+    }
+
+    /// Makes a frame at `now` of the law with this `mean` in bytes: its number and its size.
+    pub(crate) fn frame(&mut self, now: Instant, mean: f64, rng: &mut Rng) -> (u64, u64) {
+        let share = (1.0 + self.config.size_sd.0 * rng.normal()).clamp(0.5, 1.5);
+        let bytes = ((mean * share + 0.5) as u64).max(1);
+        let number = self.first + self.flight.len() as u64;
+        let inputs = self.reacted + self.inputs.len() as u64;
+        self.flight.push_back(Frame { sent: now, missing: bytes, inputs });
+        (number, bytes)
     }
 
     /// `payload` bytes of frame `number` have arrived at `now`. The path keeps a flow's order, so

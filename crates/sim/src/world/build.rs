@@ -272,6 +272,10 @@ fn add_flow(
                 hosts.receivers.add(route, receiver);
             }
         }
+        Traffic::VideoCall(config) => {
+            let call = hosts.applications.add_call(route, config, start, seed);
+            hosts.ends.push(End::Call(call.map_err(|e| e.within("video_call"))?));
+        }
         Traffic::Dash(config) => {
             let rng = Rng::stream(seed, &format!("dash.{}", route.flow));
             let player = Player::new(config, mtu, route.stop, rng);
@@ -297,7 +301,7 @@ struct Members {
     streams: Vec<bool>,
     /// Number of TCP connections.
     tcp: usize,
-    /// Number of datagram sources, their users, browsers and players.
+    /// Timers of datagram sources, their users, browsers, players and video calls.
     applications: usize,
 }
 
@@ -310,6 +314,7 @@ fn members(config: &WorldConfig) -> Members {
         all.tcp += if is_stream { connections } else { 0 };
         all.applications += match traffic {
             Traffic::Tcp { .. } | Traffic::Upload { .. } => 0,
+            Traffic::VideoCall(_) => 2,
             Traffic::Video(video) => 1 + usize::from(video.inputs.is_some()),
             _ => 1,
         };

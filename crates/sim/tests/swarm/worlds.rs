@@ -14,12 +14,14 @@ use justfull_run::tap::Tap;
 use justfull_run::traffic::{
     AbrConfig, BbaConfig, BolaConfig, CbrConfig, DashConfig, Http, InputConfig, MpcConfig,
     ObjectSize, OnOffConfig, PageConfig, PingConfig, RequestLaw, RequestSize, Span,
-    ThroughputConfig, VideoConfig, VoipConfig,
+    ThroughputConfig, VideoCallConfig, VideoConfig, VoipConfig,
 };
 use justfull_run::{
     CellConfig, CellsConfig, FlowConfig, GrantConfig, HandoverConfig, Interval, Move, Place,
     ProxyConfig, ReportConfig, State, Stop, Traffic, Transport, TurnConfig, WorldConfig, XnConfig,
 };
+use justfull_tcp::rc::scream::ScreamEcn;
+use justfull_tcp::rc::{GccConfig, RcConfig, ScreamConfig};
 use justfull_tcp::{ReceiverConfig, Segment};
 use justfull_testkit::{app, ms, world};
 use std::fmt;
@@ -103,6 +105,9 @@ fn traffic(rng: &mut Rng) -> Traffic {
             let fps = pick(rng, &[24, 60, 120]);
             let rate = BitRate(100_000 + rng.below(20_000_000));
             let jitter_sd = Duration::from_micros(rng.below(2_000));
+            if rng.chance(0.5) {
+                return Traffic::VideoCall(Box::new(video_call(rng, fps, rate)));
+            }
             let inputs = rng.chance(0.3).then(InputConfig::default);
             Traffic::Video(VideoConfig { fps, rate, jitter_sd, inputs, ..VideoConfig::default() })
         }
@@ -122,6 +127,22 @@ fn traffic(rng: &mut Rng) -> Traffic {
                 Traffic::Tcp { sender, receiver, size, rate, transport }
             }
         }
+    }
+}
+
+fn video_call(rng: &mut Rng, fps: u32, max_rate: BitRate) -> VideoCallConfig {
+    let ecn = pick(rng, &[ScreamEcn::L4s, ScreamEcn::Classic, ScreamEcn::Off]);
+    let scream = ScreamConfig { ecn, reduce_jitter: rng.chance(0.5), ..ScreamConfig::default() };
+    let gcc = GccConfig { report: ms(1 + rng.below(200)), ..GccConfig::default() };
+    VideoCallConfig {
+        control: pick(rng, &[RcConfig::Scream(scream), RcConfig::Gcc(gcc)]),
+        fps,
+        min_rate: BitRate(50_000),
+        start_rate: BitRate(100_000),
+        max_rate,
+        payload: Bytes(100 + rng.below(1_300)),
+        skip: ms(1 + rng.below(1_000)),
+        ..VideoCallConfig::default()
     }
 }
 
@@ -514,7 +535,19 @@ fn worlds_have_every_kind_of_traffic_mac_and_method() {
     };
     let kinds: std::collections::BTreeSet<_> =
         worlds.iter().flat_map(|w| &w.flows).map(|f| f.traffic.kind()).collect();
-    let all = ["cbr", "dash", "on_off", "page", "ping", "tcp", "udp", "upload", "video", "voip"];
+    let all = [
+        "cbr",
+        "dash",
+        "on_off",
+        "page",
+        "ping",
+        "tcp",
+        "udp",
+        "upload",
+        "video",
+        "video_call",
+        "voip",
+    ];
     assert_eq!(Vec::from_iter(kinds), all);
     // The name of a variant is the start of its `Debug` text.
     let name = |debug: String| debug.split(['(', ' ', '{']).next().unwrap_or_default().to_owned();

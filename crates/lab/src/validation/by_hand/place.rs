@@ -4,7 +4,7 @@ use toml::Value;
 
 /// The value of `measure`: a path, or two paths joined by ` - ` or ` / `; NaN if the place does not
 /// exist.
-pub(super) fn value(result: &Value, measure: &str) -> f64 {
+pub(in crate::validation) fn value(result: &Value, measure: &str) -> f64 {
     let words: Vec<&str> = measure.split(' ').collect();
     match words[..] {
         [path] => at(result, path),
