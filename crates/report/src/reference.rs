@@ -48,7 +48,7 @@ fn column_texts<T: Table>(columns: &[Column<T>]) -> Vec<ColumnText> {
 }
 
 /// Kinds of algorithms in the order in which a packet meets them.
-const KINDS: [(&str, &str); 20] = [
+const KINDS: [(&str, &str); 21] = [
     ("traffic", "Kinds of traffic: `flow.NAME.tcp`, `flow.NAME.voip`, and so on"),
     ("bitrate adaptation", "Bitrate adaptations of video over HTTP: `flow.NAME.dash.abr`"),
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),

@@ -160,7 +160,10 @@ fn l4s(file: &ScenarioFile) -> Option<String> {
         return None;
     }
     let is_l4s = |sender: &SenderConfig| matches!(sender.cc, CcConfig::Prague(_));
-    let is_scream = |call: &VideoCallConfig| matches!(&call.control, RcConfig::Scream(scream) if scream.ecn == ScreamEcn::L4s);
+    let is_scream = |call: &VideoCallConfig| match &call.control {
+        RcConfig::Scream(scream) => scream.ecn == ScreamEcn::L4s,
+        RcConfig::Gcc(_) => false,
+    };
     let flow = file.flow.iter().find(|flow| {
         let tcp = flow.tcp.as_ref().is_some_and(|tcp| is_l4s(&tcp.sender));
         let page = flow.page.as_ref().is_some_and(|page| is_l4s(&page.sender));

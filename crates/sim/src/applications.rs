@@ -1,4 +1,5 @@
-//! Applications: datagram sources at servers, their peers at UEs, browsers, players and video calls.
+//! Applications: datagram sources at servers, their peers at UEs, browsers, players and video
+//! calls.
 
 mod calls;
 

@@ -168,12 +168,14 @@ fn a_video_whose_frames_all_break_is_frozen_all_the_time() {
 }
 
 fn pages(http: Http, loss: bool) -> PageResult {
+    // With losses an object is less than a frame: few packets of others are between its own.
+    let (objects, bytes) = if loss { (100, 12_000) } else { (10, 163_840) };
     let page = PageConfig {
         http,
         connections: 1,
         main: ObjectSize::Constant(Bytes(1_000)),
-        embedded: ObjectSize::Constant(Bytes(163_840)),
-        objects: ObjectCount::Constant(10),
+        embedded: ObjectSize::Constant(Bytes(bytes)),
+        objects: ObjectCount::Constant(objects),
         parsing: Span::Constant(ms(50)),
         reading: Span::Constant(ms(300)),
         ..PageConfig::default()
@@ -197,9 +199,8 @@ fn over_http_2_answers_share_the_connection_and_the_page_takes_as_long_as_in_tur
         close(found.load.mean_ms, wire_ms + 90.0, 0.15, "load");
     }
     close(shared.load.mean_ms, turn.load.mean_ms, 0.05, "the same bytes");
-    // Object k of ten, each with ten frames: in turn it ends after k tenths, interleaved after 90 +
-    // k
-    // hundredths. The main object is an eleventh, after a round trip.
+    // Object k of ten, each with ten frames: in turn it ends after k tenths, interleaved after
+    // 90 + k hundredths. The main object is an eleventh, after a round trip.
     let mean = |share: f64| (10.0 * share * wire_ms + 21.0) / 11.0;
     close(turn.object.mean_ms, mean(0.55), 0.2, "in turn");
     close(shared.object.mean_ms, mean(0.955), 0.15, "interleaved");
@@ -212,7 +213,7 @@ fn over_http_3_objects_do_not_wait_for_packets_of_others() {
     let [load, object] = [second.load.mean_ms, second.object.mean_ms];
     close(third.load.mean_ms, load, 0.02, "a page waits for its last packet");
     let gain = object - third.object.mean_ms;
-    assert!(gain > 0.5, "{object} ms, {gain} ms less over HTTP/3");
+    assert!(gain > 0.01 * object, "{object} ms, {gain} ms less over HTTP/3");
 }
 
 #[test]

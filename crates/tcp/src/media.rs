@@ -2,8 +2,8 @@
 //! follows packets under a rate control ([`crate::rc`]), and a [`MediaReceiver`] that reports on
 //! them.
 //!
-//! The packets are RTP's (RFC 3550): a packet has a number and the number of its frame, and the last
-//! packet of a frame is marked. Nothing is sent twice, and no packet is made up from others.
+//! The packets are RTP's (RFC 3550): a packet has a number and the number of its frame, and the
+//! last packet of a frame is marked. Nothing is sent twice, and no packet is made up from others.
 
 mod receiver;
 mod sender;

@@ -1,5 +1,5 @@
-//! How the cases of the rate controls of calls are measured: calls over a link of one rate, in whole
-//! scenarios.
+//! How the cases of the rate controls of calls are measured: calls over a link of one rate, in
+//! whole scenarios.
 
 use super::by_hand::{place, results_of};
 use super::{Evidence, Experiment};

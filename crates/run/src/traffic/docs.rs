@@ -65,8 +65,8 @@ const VIDEO_CALL: MethodDoc = MethodDoc {
     kind: "traffic",
     title: "A video call whose encoder follows a rate control",
     text: "A frame of the target rate once a period, cut into RTP packets that are paced. The UE \
-           reports arrivals and marks over the uplink. A frame is complete when its last packet has \
-           reached the UE; a skipped frame counts as sent and broken.",
+           reports arrivals and marks over the uplink. A frame is complete when its last packet \
+           has reached the UE; a skipped frame counts as sent and broken.",
     sources: "RTP (RFC 3550), reports as in RFC 8888 or transport-wide congestion control; RFC 8867 \
               (tests of such calls)",
     deviations: "the encoder follows at once and has no key frames; no audio; nothing is sent \

@@ -249,11 +249,10 @@ impl Video {
     }
 
     /// `payload` bytes of frame `number` have arrived at `now`. The path keeps a flow's order, so
-    /// earlier
-    /// incomplete frames will never be complete: `fate` gets the time of sending of each. If PDCP
-    /// delivers out of order, a frame overtaken by a later one also counts as broken, and its later
-    /// datagrams are ignored. `fate` also gets the time of sending of each input that the frame
-    /// shows.
+    /// earlier incomplete frames will never be complete: `fate` gets the time of sending of each.
+    /// If PDCP delivers out of order, a frame overtaken by a later one also counts as broken, and
+    /// its later datagrams are ignored. `fate` also gets the time of sending of each input that the
+    /// frame shows.
     pub fn arrived(
         &mut self,
         now: Instant,

@@ -2,8 +2,8 @@
 //!
 //! The encoder makes a frame of the target rate once a period, with sizes of a Gaussian law as
 //! [`Video`]'s. The sender cuts it into RTP packets, and paces them; the UE reports over the uplink
-//! ([`justfull_tcp::media`]). A frame is complete when its last packet has reached the UE. While the
-//! oldest packet at the sender has waited for `skip`, the encoder skips frames; a skipped frame
+//! ([`justfull_tcp::media`]). A frame is complete when its last packet has reached the UE. While
+//! the oldest packet at the sender has waited for `skip`, the encoder skips frames; a skipped frame
 //! counts as sent and broken.
 
 use crate::traffic::{Fate, FrameProgress, UDP_HEADER_BYTES, Video, VideoConfig};
@@ -154,8 +154,8 @@ impl VideoCall {
         self.frame_at.min(self.sender.next())
     }
 
-    /// The sender acts: calls `push` with each packet's size on the IP layer, its payload handle and
-    /// its codepoint.
+    /// The sender acts: calls `push` with each packet's size on the IP layer, its payload handle
+    /// and its codepoint.
     pub fn wake(&mut self, now: Instant, mut push: impl FnMut(u32, u64, Ecn)) -> Woken {
         let mut woken = Woken::default();
         if now >= self.frame_at {

@@ -97,8 +97,8 @@ impl MediaReceiver {
         Some(MediaReport { first, begin, end, bytes })
     }
 
-    /// The arrivals of `report`, which has reached the sender, that no earlier report brought. Those
-    /// of lost reports are gone, unless this one repeats them.
+    /// The arrivals of `report`, which has reached the sender, that no earlier report brought.
+    /// Those of lost reports are gone, unless this one repeats them.
     pub fn content(&mut self, report: MediaReport) -> impl Iterator<Item = MediaArrival> + '_ {
         let gone = self.gone;
         self.gone = self.gone.max(report.end);

@@ -1,15 +1,15 @@
 //! SCReAM v2 (draft-ietf-ccwg-rfc8298bis-screamv2-01): a window for media, aware of L4S.
 //!
-//! Controls the reference window W, from which the encoder's rate, the pacing and the limit of bytes
-//! in flight follow. Congestion is a loss, a mark, or a queue: an average delay above half of the
-//! target T. The delay is a packet's over the least of ten minutes.
+//! Controls the reference window W, from which the encoder's rate, the pacing and the limit of
+//! bytes in flight follow. Congestion is a loss, a mark, or a queue: an average delay above half of
+//! the target T. The delay is a packet's over the least of ten minutes.
 //!
 //! ```text
 //! alpha       each 10 ms, by the share F of marked packets: + (F - alpha) / 8 if F >= alpha,
 //!             else x 127/128
 //! loss        W x 0.7
-//! mark        W x (1 - alpha / 2 / max(1, RTT / 25 ms) x near), near as below but at least 1/4, and
-//!             1 if the delay is T / 4 or more; with classic ECN W x 0.8
+//! mark        W x (1 - alpha / 2 / max(1, RTT / 25 ms) x near), near as below but at least 1/4,
+//! and             1 if the delay is T / 4 or more; with classic ECN W x 0.8
 //! queue       W x (1 - v / 2 / max(1, RTT / 25 ms)), v from 0 at T / 2 to 1 at T
 //!             one of these in min(RTT, 25 ms)
 //! growth      W + a MSS / W x min(1, RTT / 25 ms) x max(1/4, near) x (1 + m W / MSS x calm x near)
