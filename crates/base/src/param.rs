@@ -112,18 +112,22 @@ impl BitRate {
 /// A table as a scenario file writes it on one line, with quotes around text.
 #[must_use]
 pub fn written_table(pairs: &[(&str, String)]) -> String {
-    let pair = |(key, value): &(&str, String)| {
-        let bare = value.starts_with(['[', '{'])
-            || value.parse::<f64>().is_ok()
-            || value.parse::<bool>().is_ok();
-        if bare { format!("{key} = {value}") } else { format!("{key} = \"{value}\"") }
-    };
+    let pair = |(key, value): &(&str, String)| format!("{key} = {}", quoted(value));
     let pairs: Vec<String> = pairs.iter().map(pair).collect();
     format!("{{ {} }}", pairs.join(", "))
 }
 
+/// A value inside a table or a list: text has quotes.
+fn quoted(value: &str) -> String {
+    let bare = value.starts_with(['[', '{'])
+        || value.parse::<f64>().is_ok()
+        || value.parse::<bool>().is_ok();
+    if bare { value.into() } else { format!("\"{value}\"") }
+}
+
 fn listed<'a, T: Param + 'a>(entries: impl Iterator<Item = &'a T>) -> String {
-    format!("[{}]", entries.map(Param::written).collect::<Vec<_>>().join(", "))
+    let entries: Vec<String> = entries.map(|entry| quoted(&entry.written())).collect();
+    format!("[{}]", entries.join(", "))
 }
 
 impl<T: Param> Param for Vec<T> {

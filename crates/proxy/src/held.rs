@@ -23,6 +23,9 @@ use std::os::fd::{AsFd, OwnedFd};
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The leg to a server that has answered waits this long for its client.
 const CLIENT_COMES: Duration = Duration::from_secs(15);
+/// A client that sends its first segment once more after so many went to the listener has had no
+/// answer: a rule of the host drops them.
+const DELIVERIES: u32 = 2;
 /// Most legs that wait for a server or for a client; more segments go to the listener at once.
 const MOST: usize = 1_024;
 /// Name of the programs in the kernel.
@@ -53,6 +56,8 @@ struct Leg {
     server: Socket,
     since: Instant,
     answered: bool,
+    /// First segments that went to the listener.
+    delivered: u32,
 }
 
 /// An interface at which first segments arrive.
@@ -155,10 +160,17 @@ impl Held {
         token: u64,
         time_waits: &mut u64,
     ) {
-        match self.legs.get(&first.ends) {
+        let waiting = self.legs.len();
+        match self.legs.get_mut(&first.ends) {
             Some(leg) if !leg.answered => return,
-            Some(_) => return self.deliver(&first),
-            None if self.legs.len() >= MOST => return self.deliver(&first),
+            Some(leg) if leg.delivered >= DELIVERIES => {
+                return self.fails(first.ends, Outcome::ClientLeft);
+            }
+            Some(leg) => {
+                leg.delivered += 1;
+                return self.deliver(&first);
+            }
+            None if waiting >= MOST => return self.deliver(&first),
             None => {}
         }
         let [client, server] = first.ends;
@@ -173,7 +185,7 @@ impl Held {
             Ok(server) => {
                 self.next += 1;
                 self.numbers.insert(number, first.ends);
-                let leg = Leg { number, first, server, since: now, answered: false };
+                let leg = Leg { number, first, server, since: now, answered: false, delivered: 0 };
                 self.legs.insert(leg.first.ends, leg);
             }
             Err(error) => self.give_up(&first, outcome_of(&error)),
@@ -188,7 +200,7 @@ impl Held {
             Ok(None) => {
                 // From now on its events are for the connection that gets it.
                 let _known = epoll.delete(&leg.server);
-                leg.answered = true;
+                (leg.answered, leg.delivered) = (true, 1);
                 let first = leg.first.clone();
                 self.deliver(&first);
             }

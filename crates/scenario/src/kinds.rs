@@ -4,7 +4,8 @@
 use toml::{Table, Value};
 
 /// Keys of the tables that have a `kind`.
-const HOLDERS: [&str; 12] = [
+const HOLDERS: [&str; 13] = [
+    "abr",
     "aqm",
     "carrier",
     "cc",

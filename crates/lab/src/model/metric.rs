@@ -162,7 +162,7 @@ metrics! {
     InputP95("input_to_frame_ms_p95", "95th percentile from an input to its frame", "ms", 1)
         = All(|f| worst(f, |f| Some(&f.frames.as_ref()?.reaction), |d| d.p95_ms));
     /// Bitrate of adaptive video, mean over chunks.
-    DashBitrate("dash_bitrate_mbit_s_mean", "mean bitrate of adaptive video", "Mbit/s", 2)
+    DashBitrate("dash_bitrate_mbit_s", "mean bitrate of adaptive video", "Mbit/s", 2)
         = All(|f| weighted(f, media::bitrate));
     /// Time in which adaptive video stalled, in percent of the time watched.
     DashStalled("dash_stalled_percent", "time in which adaptive video stalled", "%", 2)

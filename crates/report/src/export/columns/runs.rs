@@ -178,7 +178,7 @@ in_runs! {
         |r| r.flow.frames.as_ref().map(|f| &f.reaction);
     "dash_chunks" "chunks" "Chunks of adaptive video asked for in the measured window that arrived."
         |r| r.flow.dash.as_ref().map(|d| d.chunks);
-    "dash_bitrate_mbit_s_mean" "Mbit/s" "Their mean bitrate."
+    "dash_bitrate_mbit_s" "Mbit/s" "Their mean bitrate."
         |r| r.flow.dash.as_ref().and_then(|d| d.bitrate_mean_mbit_s);
     "dash_switches" "chunks" "Those of another bitrate than the chunk before."
         |r| r.flow.dash.as_ref().map(|d| d.switches);
