@@ -194,10 +194,10 @@ in_runs! {
         |r| r.flow.dash.as_ref().map(|d| &d.startup);
     "dash_fetch" [mean p50 p95 max]
         "From the request for a chunk to its last byte" |r| r.flow.dash.as_ref().map(|d| &d.fetch);
-    "dash_qoe_sum" "Mbit/s"
+    "dash_qoe_sum" "number"
         "QoE_lin of Pensieve: the sum of the bitrates, less the penalties of stalls and of changes \
          of the bitrate." |r| r.flow.dash.as_ref().map(|d| d.qoe_sum);
-    "dash_qoe_mean" "Mbit/s" "That sum over the chunks."
+    "dash_qoe_mean" "number" "That sum over the chunks."
         |r| r.flow.dash.as_ref().and_then(|d| d.qoe_mean);
     "pages_begun" "pages" "Pages asked for in the measured window."
         |r| r.flow.pages.as_ref().map(|p| p.begun);
