@@ -724,8 +724,8 @@ typedef struct jf_cell_report {
    */
   uint32_t active_ues;
   /*
-   JF_CELL_BYTES, JF_CELL_LTE or JF_CELL_NR. The next two fields are for the latter two, those
-   after them for NR.
+   JF_CELL_BYTES, JF_CELL_LTE or JF_CELL_NR. `mcs_table` and `layers` are for LTE and NR,
+   `symbols` and `dmrs_res` for NR.
    */
   uint8_t kind;
   /*
@@ -1360,8 +1360,8 @@ jf_status jf_rapid_add_ue(struct jf_rapid *rapid, uint64_t now, uint32_t cell, u
 jf_status jf_rapid_remove_ue(struct jf_rapid *rapid, uint64_t now, uint64_t ue);
 
 /*
- `ue` moves with its flows to the cell with number `cell`: from now on its reports are those of
- this cell.
+ `ue` moves with its flows to the cell with number `cell`: from now on its reports come from this
+ cell.
 
  # Safety
  As for jf_rapid_destroy.
@@ -1370,7 +1370,7 @@ jf_status jf_rapid_move_ue(struct jf_rapid *rapid, uint64_t now, uint64_t ue, ui
 
 /*
  All flows of `ue` together get at most `most` bytes a second from now on, headers included: the
- limit of its subscription. UINT64_MAX: no limit.
+ limit of its subscription. UINT64_MAX: no limit. JF_ERROR_RANGE for 0.
 
  # Safety
  As for jf_rapid_destroy.

@@ -232,6 +232,13 @@ class rapid {
   jf_status move_ue(uint64_t now, uint64_t ue, uint32_t cell) noexcept {
     return jf_rapid_move_ue(handle_.get(), now, ue, cell);
   }
+  jf_status limit_ue(uint64_t now, uint64_t ue, uint64_t most) noexcept {
+    return jf_rapid_limit_ue(handle_.get(), now, ue, most);
+  }
+  jf_status hold(uint64_t flow) noexcept { return jf_rapid_hold(handle_.get(), flow); }
+  jf_status capacity(uint64_t ue, double &rate) noexcept {
+    return jf_rapid_capacity(handle_.get(), ue, &rate);
+  }
   jf_status open(uint64_t now, uint64_t ue, const jf_rapid_opening &opening,
                  uint64_t &flow) noexcept {
     return jf_rapid_open(handle_.get(), now, ue, &opening, &flow);

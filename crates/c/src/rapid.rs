@@ -83,8 +83,8 @@ pub struct jf_cell_report {
     pub slots: u32,
     /// UEs that were given blocks.
     pub active_ues: u32,
-    /// JF_CELL_BYTES, JF_CELL_LTE or JF_CELL_NR. The next two fields are for the latter two, those
-    /// after them for NR.
+    /// JF_CELL_BYTES, JF_CELL_LTE or JF_CELL_NR. `mcs_table` and `layers` are for LTE and NR,
+    /// `symbols` and `dmrs_res` for NR.
     pub kind: u8,
     /// Table of modulation and coding schemes: LTE 1 (64QAM) or 2 (256QAM), NR 1 to 3.
     pub mcs_table: u8,
@@ -342,8 +342,8 @@ pub unsafe extern "C" fn jf_rapid_remove_ue(
     })
 }
 
-/// `ue` moves with its flows to the cell with number `cell`: from now on its reports are those of
-/// this cell.
+/// `ue` moves with its flows to the cell with number `cell`: from now on its reports come from this
+/// cell.
 ///
 /// # Safety
 /// As for jf_rapid_destroy.
@@ -361,7 +361,7 @@ pub unsafe extern "C" fn jf_rapid_move_ue(
 }
 
 /// All flows of `ue` together get at most `most` bytes a second from now on, headers included: the
-/// limit of its subscription. UINT64_MAX: no limit.
+/// limit of its subscription. UINT64_MAX: no limit. JF_ERROR_RANGE for 0.
 ///
 /// # Safety
 /// As for jf_rapid_destroy.

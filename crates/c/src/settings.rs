@@ -18,7 +18,7 @@ const PLACES: u32 = 4096;
 pub(crate) const MOST_PLACES: u32 = 65_536;
 
 /// Most places for flows in the lists of a control's UEs.
-const MOST_MEMBERS: u32 = 1 << 23;
+const MOST_MEMBERS: u64 = 1 << 23;
 
 /// Settings of a gate. See the header.
 #[derive(Clone, Debug, Deserialize)]
@@ -211,7 +211,7 @@ impl RapidSettings {
             let allowed = format!("1 to {most}");
             ensure((1..=most).contains(&number), field, &number, &allowed, WHY)?;
         }
-        let places = ues * flows_of_ue;
+        let places = u64::from(ues) * u64::from(flows_of_ue);
         ensure(
             places <= MOST_MEMBERS,
             "flows_of_ue",
@@ -249,6 +249,7 @@ mod tests {
             ("flows = 262145", "flows"),
             ("flows = 10\nflows_of_ue = 11", "flows_of_ue"),
             ("ues = 16384\nflows = 1024\nflows_of_ue = 1024", "flows_of_ue"),
+            ("ues = 16384\nflows = 262144\nflows_of_ue = 262144", "flows_of_ue"),
         ] {
             assert_eq!(refused(text).as_deref(), Some(field), "{text}");
         }

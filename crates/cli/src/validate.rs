@@ -13,8 +13,7 @@ use justfull_report::export::folder::Subject;
 use justfull_report::figure::plot;
 use justfull_report::{export, table, validation as page};
 
-/// Compare TCP and rate controls with published formulas and figures, and figures with values by
-/// hand
+/// Compare TCP and rate controls with published figures, and figures with values by hand
 #[derive(Args)]
 #[command(after_help = with_exit_status!(
     "Examples:\n  justfull validate cubic --no-files\n  \

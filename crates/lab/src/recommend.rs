@@ -35,9 +35,9 @@ const LOSS_PERCENT: f64 = 1.0;
 const DELAY_MS: f64 = 400.0;
 /// Greatest page load, as a multiple of another method's.
 const PAGES: f64 = 5.0;
-/// Greatest time in which adaptive video stalls beyond another method's, in percent of the time
-/// watched: one more costs a viewer's interest (Dobrian et al., SIGCOMM 2011: over three minutes of
-/// a live event of 90).
+/// Greatest excess of the time in which adaptive video stalls over another method's, in percent of
+/// the time watched. With one per cent more, a viewer watches over three minutes less of a live
+/// event of 90 minutes (Dobrian et al., SIGCOMM 2011).
 const STALLED_PERCENT: f64 = 1.0;
 /// Greatest round trip in ms, unless no other method has a tenth of it.
 const RTT_MS: f64 = 1000.0;

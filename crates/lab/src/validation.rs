@@ -2,10 +2,10 @@
 //! and the verdict.
 //!
 //! The cases with their bands are data (`claims/validation`), committed before the first run. The
-//! measurements of controls are code, one file for each, and run in dumbbells
-//! ([`justfull_sim::dumbbell`]); those of calls run whole scenarios. The measurements of the
-//! figures worked out by hand are data too, and run whole scenarios. The results are the same bytes
-//! on every machine.
+//! measurements of TCP's controls run in dumbbells ([`justfull_sim::dumbbell`]), the measurements
+//! of calls in whole scenarios; both are code, one file for each. The figures worked out by hand
+//! are measured as data says, in whole scenarios too. The results are the same bytes on every
+//! machine.
 
 mod bbr;
 mod bbr3;

@@ -28,7 +28,7 @@ struct Place {
     flow: Option<Box<Flow>>,
 }
 
-/// The numbers of a process's places among those of all workers.
+/// The places of a process among the places of all workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Part {
     /// The process.

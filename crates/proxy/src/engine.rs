@@ -1,5 +1,5 @@
 //! The loop of the proxy: one thread with epoll that never waits for anything else. The connections
-//! are its own, or those of its workers.
+//! are its own, or belong to its workers.
 
 mod build;
 mod divert;
@@ -392,12 +392,12 @@ impl Engine {
         self.log.flush();
     }
 
-    /// Open connections, also those of workers.
+    /// Open connections of this process and its workers.
     pub(crate) fn open(&self) -> usize {
         self.connections.open + self.workers.as_ref().map_or(0, Workers::open)
     }
 
-    /// Sums over all connections, also those of workers.
+    /// Sums over all connections of this process and its workers.
     pub(crate) fn load(&self) -> Load {
         let own = self.connections.load();
         self.workers.as_ref().map_or(own, |workers| own.plus(&workers.load()))

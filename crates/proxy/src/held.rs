@@ -28,6 +28,14 @@ const CLIENT_COMES: Duration = Duration::from_secs(15);
 const DELIVERIES: u32 = 2;
 /// Most legs that wait for a server or for a client; more segments go to the listener at once.
 const MOST: usize = 1_024;
+/// Datagrams of copies that are read before other events are handled.
+const READS: usize = 256;
+/// Time for which the hardware address of an interface is kept.
+const INTERFACES_LAST: Duration = Duration::from_secs(10);
+/// Extension headers of IPv6 before TCP's: hop-by-hop options, routing, fragment, destination
+/// options (RFC 8200 section 4).
+const EXTENSIONS: [u8; 4] = [0, 43, FRAGMENT, 60];
+const FRAGMENT: u8 = 44;
 /// Name of the programs in the kernel.
 const NAME: &str = "justfull_first";
 /// Bytes of an Ethernet header, and of TCP's header.
@@ -82,8 +90,9 @@ pub(crate) struct Passed {
 #[derive(Debug)]
 pub(crate) struct Held {
     copies: Copies,
-    /// By their index.
+    /// By their index; read anew at times, since an interface may get another address.
     interfaces: BTreeMap<u32, Interface>,
+    interfaces_since: Instant,
     mark: u32,
     legs: BTreeMap<Ends, Leg>,
     numbers: BTreeMap<u64, Ends>,
@@ -111,6 +120,7 @@ impl Held {
         Ok(Self {
             copies,
             interfaces: BTreeMap::new(),
+            interfaces_since: Instant::ZERO,
             mark,
             legs: BTreeMap::new(),
             numbers: BTreeMap::new(),
@@ -143,7 +153,8 @@ impl Held {
         token: u64,
         time_waits: &mut u64,
     ) {
-        while let Some(copies) = self.copies.receive() {
+        for _ in 0..READS {
+            let Some(copies) = self.copies.receive() else { break };
             for copied in copies {
                 let Some(first) = First::read(&copied) else { continue };
                 self.kept[first.family()] += 1;
@@ -231,6 +242,10 @@ impl Held {
 
     /// Gives up legs that have waited too long.
     pub(crate) fn tick(&mut self, now: Instant) {
+        if now.since(self.interfaces_since) >= INTERFACES_LAST {
+            self.interfaces.clear();
+            self.interfaces_since = now;
+        }
         let late =
             |leg: &Leg| now.since(leg.since) >= if leg.answered { CLIENT_COMES } else { PATIENCE };
         let late: Vec<(Ends, bool)> = self
@@ -287,16 +302,20 @@ impl First {
         self.ends[0].is_ipv6() as usize
     }
 
-    /// None if it is no segment right after an IP header.
+    /// None if it is no segment after an IP header and its extensions.
     fn read(copied: &Copied) -> Option<Self> {
         let packet = &copied.packet[..];
         let v6 = packet.first()? >> 4 == 6;
-        let (head, protocol, kind, dscp): (usize, u8, u16, u8) = if v6 {
+        let (mut head, mut protocol, kind, dscp): (usize, u8, u16, u8) = if v6 {
             let class = (packet[0] << 4) | (packet.get(1)? >> 4);
             (40, *packet.get(6)?, 0x86dd, class >> 2)
         } else {
             (usize::from(packet[0] & 15) * 4, *packet.get(9)?, 0x0800, packet.get(1)? >> 2)
         };
+        while v6 && EXTENSIONS.contains(&protocol) {
+            let words = if protocol == FRAGMENT { 0 } else { usize::from(*packet.get(head + 1)?) };
+            (protocol, head) = (*packet.get(head)?, head + 8 * (words + 1));
+        }
         let (ip, tcp) = packet.split_at_checked(head)?;
         if protocol != TCP || tcp.len() < TCP_HEADER {
             return None;

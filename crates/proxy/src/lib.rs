@@ -134,6 +134,8 @@ fn spawner(config: &ProxyConfig) -> Result<Option<Spawner>, SystemError> {
     if config.limits.workers == 1 {
         return Ok(None);
     }
+    // Workers inherit the limit of descriptors.
+    let _raised = host::limits(config);
     let own = config.clone();
     // A worker that fails ends its line, which the proxy notices.
     let work = move |line| drop(workers::work(&own, line));

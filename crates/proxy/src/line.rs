@@ -108,9 +108,9 @@ impl Line {
     }
 
     fn push(&mut self, kind: u8, body: &[u8], fds: impl IntoIterator<Item = OwnedFd>) {
-        let mut fds = fds.into_iter().peekable();
+        let fds: Vec<OwnedFd> = fds.into_iter().collect();
         let full = |last: &Packet| {
-            last.bytes.len() + HEAD + body.len() > PACKET || last.fds.len() >= MOST_FDS
+            last.bytes.len() + HEAD + body.len() > PACKET || last.fds.len() + fds.len() > MOST_FDS
         };
         if self.waiting.back().is_none_or(full) {
             self.waiting.push_back(Packet::default());
@@ -119,7 +119,7 @@ impl Line {
         packet.bytes.push(kind);
         packet.bytes.extend((body.len() as u32).to_le_bytes());
         packet.bytes.extend(body);
-        packet.fds.extend(&mut fds);
+        packet.fds.extend(fds);
     }
 
     fn numbers(&mut self, kind: u8, numbers: &[u64]) {

@@ -78,7 +78,7 @@ pub(crate) struct TableState {
     sequence: u32,
     port: u16,
     mark: u32,
-    /// They have the set [`PASSED`], unlike those of earlier versions.
+    /// They have the set [`PASSED`]; rules of earlier versions have not.
     #[serde(default)]
     waits: bool,
 }
@@ -302,6 +302,8 @@ impl Table {
                 // to the proxy.
                 batch.rule("forward", |r| first(r).change_set(family, DIVERTED, SetAction::Remove));
             }
+            // The proxy has put it back to pass, and its set was full.
+            batch.rule("select", |r| r.marked(!self.mark).verdict(RETURN, ""));
             selection(batch, family, select, diversion);
             batch.rule("divert", |r| {
                 let counted = r.change_set(family, DIVERTED, SetAction::Add).counted(FIRST);
@@ -327,7 +329,7 @@ impl Table {
                     .untracked()
                     .verdict(ACCEPT, "")
             });
-            // And one whose server does not answer.
+            // The proxy has put back a first segment whose server has not answered.
             batch.rule("raw", |r| {
                 r.interface(META_IIFNAME, interface)
                     .first()

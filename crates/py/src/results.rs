@@ -268,7 +268,7 @@ pub(crate) fn over_time(name: &str) -> (Option<(&'static str, bool, String)>, St
     }
 }
 
-/// What follows the first semicolon of a message.
+/// The part of a message from its first semicolon on.
 fn hint(why: &str) -> String {
     why.find("; ").map_or_else(String::new, |at| why[at..].to_owned())
 }

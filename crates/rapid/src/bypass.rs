@@ -11,8 +11,8 @@
 
 use justfull_base::{Duration, Instant};
 
-/// Above this share of the UE's bytes in so many measurements in a row the proxy's flows are alone.
-/// BBR pauses for 0.2 s in each 10 s: one measurement is not enough.
+/// The proxy's flows are alone after so many measurements in a row with a share of the UE's bytes
+/// above `ALONE`. BBR pauses for 0.2 s in each 10 s: one measurement is not enough.
 const ALONE: f64 = 0.9;
 const ALONE_MEASUREMENTS: u32 = 2;
 /// Largest part.

@@ -20,7 +20,7 @@ impl Timer {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
-    /// UEs whose timer is on. No entry is before its parent, which is at half of its place.
+    /// UEs whose timer is on. The parent of the entry at `p` is at `(p - 1) / 2` and not after it.
     heap: Vec<(Instant, u32)>,
     /// By UE.
     timers: Vec<Timer>,

@@ -245,9 +245,13 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// A time in UTC, as RFC 3339 writes it.
+/// The last second of the year 9999.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// A time in UTC, as RFC 3339 writes it, at most the last second of the year 9999.
 fn utc(time: SystemTime) -> String {
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
+    let seconds = seconds.min(LAST_SECOND);
     let (mut days, of_day) = (seconds / 86_400, seconds % 86_400);
     let is_leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

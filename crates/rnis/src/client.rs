@@ -138,8 +138,19 @@ fn certificates(pem: &[u8]) -> io::Result<Vec<Certificate<'static>>> {
 /// # Errors
 /// There was no answer in time, or it is longer.
 pub fn bounded(answer: Result<Response<Body>, Error>) -> Result<(u16, Vec<u8>), String> {
+    up_to(LONGEST_ANSWER, answer)
+}
+
+/// As [`bounded`], with a body of at most `longest` bytes.
+///
+/// # Errors
+/// As there.
+pub fn up_to(
+    longest: usize,
+    answer: Result<Response<Body>, Error>,
+) -> Result<(u16, Vec<u8>), String> {
     let mut answer = answer.map_err(|e| e.to_string())?;
     let status = answer.status().as_u16();
-    let body = answer.body_mut().with_config().limit(LONGEST_ANSWER as u64).read_to_vec();
+    let body = answer.body_mut().with_config().limit(longest as u64).read_to_vec();
     Ok((status, body.map_err(|e| e.to_string())?))
 }

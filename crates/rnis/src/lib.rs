@@ -28,7 +28,7 @@ pub mod types;
 
 pub use access::Credentials;
 pub use callback::Callbacks;
-pub use client::{Trust, agent, bounded, tls_client};
+pub use client::{Trust, agent, bounded, tls_client, up_to};
 pub use document::document;
 pub use formats::{
     NamedUe, Notification, SrsranCell, SrsranMessage, SrsranUe, UeTable, flexran, notification,

@@ -230,7 +230,8 @@ impl Applications {
                 if let FrameProgress::Complete(CompleteFrame { sent, frozen }) = progress {
                     recorder.app_event(flow, sent, AppEvent::Completed(now.since(sent)));
                     if let Some(since) = frozen {
-                        recorder.app_span(flow, since, now, AppEvent::Stalled);
+                        let to = now.min(source.route.stop);
+                        recorder.app_span(flow, since, to, AppEvent::Stalled);
                     }
                 }
             }

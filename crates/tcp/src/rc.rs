@@ -1,7 +1,7 @@
 //! Rate controls of real-time media: from reports on packets to the rate of an encoder.
 //!
 //! [`MediaSender`](crate::media::MediaSender) is the engine around them. Sizes are bytes of RTP
-//! packets, with RTP's header and without those of UDP and IP.
+//! packets, with RTP's header and without the headers of UDP and IP.
 
 pub mod gcc;
 pub mod scream;

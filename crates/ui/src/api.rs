@@ -159,7 +159,7 @@ async fn about(Shared(state): Shared<State>) -> Json<Value> {
     });
     Json(json!({
         "version": state.options.version,
-        "folder": state.options.folder,
+        "folder": state.options.folder.display().to_string(),
         "scenarios": scenarios.collect::<Vec<_>>(),
         "methods": methods.collect::<Vec<_>>(),
         "watched": state.watch.names(),
@@ -355,7 +355,7 @@ async fn all_results(Shared(state): Shared<State>) -> Result<Json<Value>, Wrong>
             run
         };
         let runs: Vec<Earlier> = found.iter().take(MOST_EARLIER).map(read).collect();
-        json!({ "folder": folder, "runs": runs, "all": found.len() })
+        json!({ "folder": folder.display().to_string(), "runs": runs, "all": found.len() })
     });
     let internal =
         |_| Wrong(StatusCode::INTERNAL_SERVER_ERROR, "the folder was not read".to_owned());

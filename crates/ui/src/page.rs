@@ -45,7 +45,7 @@ pub(crate) fn page(version: &str, nonce: &str) -> Response {
     (fields, html).into_response()
 }
 
-/// Colour and mark of each shipped method, those of figures for papers, as JSON.
+/// Colour and mark of each shipped method in figures for papers, as JSON.
 fn looks() -> String {
     let names: Vec<String> = MethodLibrary::shipped().names().into_iter().map(Into::into).collect();
     let looks = Palette::of_methods(names.iter().cloned()).on_paper(&names);

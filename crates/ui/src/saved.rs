@@ -59,7 +59,7 @@ impl Rows {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Whose {
     point: String,
     method: String,
@@ -170,7 +170,7 @@ fn named<'a>(list: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     list.as_array_mut()?.iter_mut().find(|one| one["name"] == name)
 }
 
-/// Sets the width of bins, which is the time of the second one.
+/// Sets the width of bins: the start of the second bin.
 fn width(series: &mut Value, key: &str, time: Option<f64>) {
     if series[key].is_null() && time.is_some_and(|time| time > 0.0) {
         series[key] = json!(time);

@@ -1,6 +1,6 @@
 //! A live run or a proxy that is running: its values over time, from the addresses that the user
-//! named. The page names no address. Answers are bounded in size, waits in time, and points in
-//! number.
+//! named. The page names no address. Answers and labels are bounded in size, points in number, and
+//! the wait for metrics in time.
 
 mod exposition;
 mod live;
@@ -8,7 +8,7 @@ mod proxy;
 
 use exposition::samples;
 use justfull_net::questions;
-use justfull_rnis::{Trust, agent, bounded};
+use justfull_rnis::{Trust, agent, up_to};
 use live::Live;
 use proxy::Proxy;
 use serde::Serialize;
@@ -127,10 +127,10 @@ struct Run {
     point: String,
 }
 
-/// What happened between two readings, by name.
+/// Changes between two readings, by name.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Point {
-    /// Its number, and that of its run.
+    /// Its number, and the number of its run.
     number: u64,
     run: u64,
     /// Time since the start of the run.
@@ -149,9 +149,9 @@ struct Point {
 trait Reading {
     fn run(&self) -> Run;
     fn seconds(&self) -> f64;
-    /// What happened since `before`, an earlier reading of the same run.
+    /// Changes since `before`, an earlier reading of the same run.
     fn point(&self, before: &Self) -> Point;
-    /// What the page says about this moment.
+    /// Values of this moment for the page.
     fn now(&self) -> Value;
 }
 
@@ -210,6 +210,10 @@ struct Log {
 impl Log {
     fn take(&mut self, read: Result<Found, String>) {
         let now = match read {
+            Ok(now) if !now.seconds().is_finite() => {
+                self.problem = Some("its time is no number".into());
+                return;
+            }
             Ok(now) => now,
             Err(why) => {
                 self.problem = Some(why.chars().take(MOST_LETTERS).collect());
@@ -286,7 +290,7 @@ impl Watch {
             thread::spawn(move || {
                 let agent = agent(&Trust::default(), PATIENCE);
                 let get = |url: &str| match &agent {
-                    Ok(agent) => bounded(agent.get(url).call()),
+                    Ok(agent) => up_to(LONGEST as usize, agent.get(url).call()),
                     Err(error) => Err(error.to_string()),
                 };
                 while own.strong_count() > 0 {
@@ -307,7 +311,7 @@ impl Watch {
         self.0.iter().map(|place| place.watched.name()).collect()
     }
 
-    /// What is known of place `at`, with its points from number `from` on; none for another place.
+    /// The state of place `at`, with its points from number `from` on; none for another place.
     pub(crate) fn answer(&self, at: usize, from: u64) -> Option<Value> {
         self.0.get(at).map(|place| place.log().answer(from))
     }

@@ -68,9 +68,12 @@ async function openRuns() {
     if (names !== results.open) return;
     results.shown = names.map((name, i) => ({ name, groups: read[i] }));
   } catch (error) {
+    if (names !== results.open) return;
     $("results-error").textContent = error.message;
     results.shown = [];
   }
+  // A run that is opened again is read again.
+  for (const name of results.read.keys()) if (!names.includes(name)) results.read.delete(name);
   const options = (id, all, first) => {
     const kept = all.includes($(id).value) ? $(id).value : first;
     $(id).replaceChildren(...all.map(value => make("option", { value, selected: value === kept }, value)));

@@ -9,8 +9,8 @@ use justfull_base::Instant;
 use nix::sys::epoll::{EpollEvent, EpollFlags};
 
 impl Engine {
-    /// Prepares the wait. If this host cannot do it, clients get answers before their servers', and
-    /// `status` has the reason.
+    /// Prepares the wait. If this host cannot do it, clients are answered before their servers
+    /// answer, and `status` has the reason.
     pub(super) fn prepare_wait(&mut self) {
         let made = Held::start(self.config.route.mark).and_then(|held| {
             let event = EpollEvent::new(EpollFlags::EPOLLIN, FIRST);
@@ -74,7 +74,7 @@ impl Engine {
     /// Diverted first segments of each family, less those that did not go to the listener.
     pub(super) fn delivered(&mut self, now: Instant) -> std::io::Result<[u64; 2]> {
         let counted = self.host.table.first_segments()?;
-        // All that the rules have counted have come.
+        // Most segments that the rules have counted have come.
         self.first_segments_arrived(now);
         let kept = self.held.as_ref().map_or([0; 2], |held| held.kept);
         Ok([0, 1].map(|family| counted[family].saturating_sub(kept[family])))

@@ -60,8 +60,9 @@ fn serve(socket: OwnedFd, work: &impl Fn(Line)) -> io::Result<()> {
     // SAFETY: no handler runs. The kernel then removes workers that have ended.
     unsafe { signal(Signal::SIGCHLD, SigHandler::SigIgn) }?;
     while let Some(line) = receive(&socket)? {
-        // SAFETY: this process has one thread.
-        if let ForkResult::Child = unsafe { fork() }? {
+        // SAFETY: this process has one thread. If there is no child, the line ends, and the proxy
+        // tries again.
+        if let Ok(ForkResult::Child) = unsafe { fork() } {
             end(|| {
                 let line = only(line.as_raw_fd())?;
                 work(Line::of(line));

@@ -68,7 +68,7 @@ fn soak_workers_hold_more_connections_than_the_descriptors_of_one_allow() {
     let mut world = World::new(&settings);
     world.signal(Signal::SIGTERM);
     assert_eq!(world.ended(), Some(0));
-    let limit = ["prlimit".to_owned(), format!("--nofile={descriptors}")];
+    let limit = ["prlimit".to_owned(), format!("--nofile=1024:{descriptors}")];
     world.proxy = launch(&world.chain, &world.folder, false, &limit);
     until_ready(&mut world.proxy, &world.folder);
     let most = world.status()["flows_limit"].as_u64().expect("a number");
@@ -89,13 +89,14 @@ fn soak_workers_hold_more_connections_than_the_descriptors_of_one_allow() {
     let mut all: Vec<Child> = (0..2).map(|_| clients(&world, count / 2, &to)).collect();
     until("all are split", || world.status()["flows"] == count);
     let status = world.status();
-    for worker in status["workers"].as_array().expect("a list") {
+    for (number, worker) in status["workers"].as_array().expect("a list").iter().enumerate() {
         let part = worker["flows"].as_u64().expect("a number");
         assert!(part.abs_diff(count as u64 / WORKERS) <= 1, "they share alike: {status}");
         let memory = worker["memory_bytes"].as_f64().expect("a number");
         println!("{part} connections in {} MB", memory / 1e6);
         until("its descriptors are known", || {
-            let open = world.status()["workers"][0]["descriptors"].as_u64().expect("a number");
+            let open = world.status()["workers"][number]["descriptors"].as_u64();
+            let open = open.expect("a number");
             open >= 2 * part && open < descriptors
         });
     }

@@ -68,7 +68,7 @@ pub(crate) struct Apart {
 
 impl Apart {
     /// The way over `f1`, or with reports of each slot that are `report_delay` late; none if the
-    /// limiter is beside the RLC. `key` is that of a UE's random streams.
+    /// limiter is beside the RLC. `key` names a UE's random streams.
     pub(crate) fn of(report_delay: Duration, f1: &F1Config, key: u64) -> Option<Self> {
         let &F1Config { delay, report_period: period, report_loss: loss, limiter_at: node } = f1;
         let key = stream_key(key, "f1.reports");

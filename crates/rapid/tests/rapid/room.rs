@@ -14,7 +14,7 @@ fn a_ue_or_flow_beyond_the_room_is_refused_and_changes_nothing() {
     assert_eq!(control.add_ue(at(2), cell), Err(Refused::Full));
     let flows = [ue, ue, other].map(|ue| control.open(at(2), ue, &OPENING).expect("room"));
     let before = flows.map(|flow| server(&control, flow));
-    assert_eq!(control.open(at(3), ue, &OPENING), Err(Refused::Full), "three flows in all");
+    assert_eq!(control.open(at(3), other, &OPENING), Err(Refused::Full), "three flows in all");
     assert_eq!(control.merge_ues(at(3), other, ue), Err(Refused::Full), "two of a UE");
     assert_eq!(flows.map(|flow| server(&control, flow)), before);
     control.close(at(4), flows[2]).expect("open");

@@ -2,12 +2,11 @@
 //! the bitrate of each.
 //!
 //! Each chunk holds the same time of video in one of the bitrates of the ladder. The player
-//! requests
-//! it over a TCP connection that lives on; a request is one packet on the uplink. It keeps one
-//! request under way while the buffer has room for a further chunk, and waits otherwise. Playback
-//! begins once the buffer holds `startup`; if the buffer runs empty it stalls until the buffer
-//! holds as much again. The defaults are Pensieve's: six bitrates of 300 to 4300 kbit/s, chunks of
-//! 4 s, a buffer of 60 s (Mao et al., SIGCOMM 2017, section 5.1).
+//! requests a chunk over a TCP connection that lives on; a request is one packet on the uplink. The
+//! player keeps one request under way while the buffer has room for a further chunk, and waits
+//! otherwise. Playback begins once the buffer holds `startup`; if the buffer runs empty, playback
+//! stalls until the buffer holds `startup` again. The defaults are Pensieve's: six bitrates of 300
+//! to 4300 kbit/s, chunks of 4 s, a buffer of 60 s (Mao et al., SIGCOMM 2017, section 5.1).
 //!
 //! The quality of experience is QoE_lin of the same paper and of Yin et al. 2015: the sum over
 //! chunks of the bitrate in Mbit/s, less 4.3 for each second of stall, less the changes of the
@@ -104,7 +103,7 @@ impl DashConfig {
     }
 }
 
-/// What the player shows.
+/// The state of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Playback {
     /// Nothing yet.
@@ -222,7 +221,7 @@ impl Player {
         self.at = now;
     }
 
-    /// Requests a chunk. The buffer is that of `now`.
+    /// Requests a chunk. The buffer has its level at `now`.
     fn request(&mut self, now: Instant, out: &mut Vec<Request>) {
         let config = &self.config;
         let rung = config.abr.choose(&View {
@@ -251,7 +250,7 @@ impl Player {
     /// if the buffer has room.
     pub fn arrived(&mut self, now: Instant, delivered: u64, out: &mut Vec<Request>) -> Shown {
         let mut shown = Shown::default();
-        if delivered < self.requested {
+        if delivered < self.requested || now > self.stop {
             return shown;
         }
         let Some(Pending { asked, rung, bytes }) = self.pending.take() else { return shown };

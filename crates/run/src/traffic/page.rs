@@ -249,8 +249,7 @@ choice! {
         /// at once.
         Http11 = "1.1",
         /// HTTP/2: one connection that lives on, all embedded objects requested at once, the
-        /// answers
-        /// interleaved in frames.
+        /// answers interleaved in frames.
         Http2 = "2",
         /// HTTP/3: the same over UDP; a lost packet holds up only the answers that have bytes in
         /// it.

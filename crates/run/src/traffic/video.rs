@@ -12,9 +12,8 @@
 //! there is a mean, the time between frames takes its place.
 //!
 //! With `inputs` the player's UE sends a datagram at each interval (TR 38.838 section 5.1.2: pose
-//! and
-//! control, 100 B each 4 ms). The frame that is sent next after an input's arrival at the server
-//! shows it; if that frame breaks, the next complete one.
+//! and control, 100 B each 4 ms). The first complete frame that is sent after an input has reached
+//! the server shows this input.
 
 use crate::results::FrameResult;
 use crate::times::Times;
@@ -25,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 table! {
-    /// What the user of a rendered video sends.
+    /// Inputs of the user of a rendered video.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct InputConfig: "TR 38.838 section 5.1.2" with Default {

@@ -80,7 +80,7 @@ impl VideoCallConfig {
     }
 }
 
-/// What [`VideoCall::wake`] has done.
+/// Effects of [`VideoCall::wake`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Woken {
     /// A frame was due.

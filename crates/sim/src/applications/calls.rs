@@ -65,7 +65,7 @@ impl Applications {
         arrival: &Arrival,
         links: &mut Links<T>,
     ) {
-        let Call { media, reports, .. } = &mut self.calls[i as usize];
+        let Call { route, media, reports, .. } = &mut self.calls[i as usize];
         let recorder = &mut links.monitor.recorder;
         let Arrival { payload: handle, flow, size, ce } = *arrival;
         let broken = |sent, _| recorder.app_event(flow, sent, AppEvent::Lost);
@@ -73,7 +73,7 @@ impl Applications {
         if let FrameProgress::Complete(CompleteFrame { sent, frozen }) = progress {
             recorder.app_event(flow, sent, AppEvent::Completed(now.since(sent)));
             if let Some(since) = frozen {
-                recorder.app_span(flow, since, now, AppEvent::Stalled);
+                recorder.app_span(flow, since, now.min(route.stop), AppEvent::Stalled);
             }
         }
         links.monitor.received(now, flow, payload);

@@ -15,7 +15,7 @@ pub struct MediaArrival {
     pub ce: bool,
 }
 
-/// What a report covers. Its content stays with the receiver until the report has arrived
+/// The range of a report. Its content stays with the receiver until the report has arrived
 /// ([`MediaReceiver::content`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaReport {

@@ -8,8 +8,8 @@ use crate::rc::{
 use alloc::collections::VecDeque;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant};
 
-/// After this time without a departure all packets in flight count as lost (SCReAM's code; without
-/// it a lost report would stop the sender).
+/// After this time without a departure the sender forgets the packets in flight: a lost report
+/// would stop it otherwise (SCReAM's code). The control gets no loss.
 const DEADLOCK: Duration = Duration::from_millis(500);
 
 /// A packet that leaves.
@@ -27,7 +27,7 @@ pub struct MediaPacket {
     pub ecn: Ecn,
 }
 
-/// What has not left of a frame.
+/// The part of a frame that has not left.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     frame: u64,
@@ -132,7 +132,8 @@ impl MediaSender {
 
     fn has_room(&self, oldest: &Waiting) -> bool {
         let bytes = oldest.left.min(self.payload) + u64::from(RTP_HEADER_BYTES);
-        self.control.window().is_none_or(|window| self.in_flight() + bytes <= window)
+        let in_flight = self.in_flight();
+        self.control.window().is_none_or(|window| in_flight == 0 || in_flight + bytes <= window)
     }
 
     /// The packet that may leave at `now`, if one may.

@@ -1,6 +1,6 @@
 //! GCC, Google Congestion Control: the rate control of WebRTC at the sender.
 //!
-//! Sources: `goog_cc` of libwebrtc, 2022, whose constants differ from those of
+//! Sources: `goog_cc` of libwebrtc, 2022. Its constants differ from the constants of
 //! draft-ietf-rmcat-gcc-02 by orders of magnitude. The files: `inter_arrival_delta.cc`,
 //! `trendline_estimator.cc`, `aimd_rate_control.cc`, `link_capacity_estimator.cc`,
 //! `bitrate_estimator.cc`, `delay_based_bwe.cc`, `send_side_bandwidth_estimation.cc`.
@@ -26,7 +26,7 @@
 //!
 //! Packets are paced at 2.5 of the rate; the receiver reports each 50 ms what arrived. Without ECN.
 //!
-//! Defaults: those of the sources.
+//! Defaults: as in the sources.
 //!
 //! Known weaknesses: a start without probes takes half a minute to 2.5 Mbit/s; a delay that varies
 //! by itself, as over radio, is taken for overuse; beside a flow that fills the queue the threshold
@@ -34,7 +34,7 @@
 //!
 //! Deviations: no probes, no region limited by the application, no congestion window, no pushback;
 //! the loss part is the one with thresholds, not `loss_based_bwe_v2`; it acts at reports, not each
-//! 25 ms; the RTT is that of reports, not of sender reports; reports come each 50 ms, the least
+//! 25 ms; reports give the RTT, not sender reports; reports come each 50 ms, the least
 //! interval of the sources, at all rates.
 
 mod aimd;

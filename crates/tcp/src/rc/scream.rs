@@ -8,8 +8,8 @@
 //! alpha       each 10 ms, by the share F of marked packets: + (F - alpha) / 8 if F >= alpha,
 //!             else x 127/128
 //! loss        W x 0.7
-//! mark        W x (1 - alpha / 2 / max(1, RTT / 25 ms) x near), near as below but at least 1/4,
-//! and             1 if the delay is T / 4 or more; with classic ECN W x 0.8
+//! mark        W x (1 - alpha / 2 / max(1, RTT / 25 ms) x near), near as below but at least 1/4;
+//!             near is 1 if the delay is T / 4 or more; with classic ECN W x 0.8
 //! queue       W x (1 - v / 2 / max(1, RTT / 25 ms)), v from 0 at T / 2 to 1 at T
 //!             one of these in min(RTT, 25 ms)
 //! growth      W + a MSS / W x min(1, RTT / 25 ms) x max(1/4, near) x (1 + m W / MSS x calm x near)
@@ -24,7 +24,7 @@
 //! Packets are paced at 1.5 of the rate, at up to 6 near the greatest rate; 3 W may be in flight,
 //! down to 1.5 W where `reduce_jitter` sees the delay vary. The receiver reports by RFC 8888.
 //!
-//! Defaults: those of the draft.
+//! Defaults: as in the draft.
 //!
 //! Known weaknesses: beside a flow that fills the queue beyond T it falls to its least rate; the
 //! delays of schedulers count as a queue; each random loss takes off 30 %.
@@ -116,7 +116,7 @@ const RATE_MARGIN: f64 = 1.2;
 const WAIT_GAIN: f64 = 1.0 / 16.0;
 const SIZE_GAIN: f64 = 1.0 / 64.0;
 
-/// What a control must react to.
+/// An event to which a control reacts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Signal {
     Loss,

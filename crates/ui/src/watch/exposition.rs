@@ -1,5 +1,6 @@
 //! Prometheus's text format 0.0.4, as far as justfull writes it.
 
+use super::MOST_LETTERS;
 use std::collections::BTreeMap;
 
 /// Most samples of an answer.
@@ -61,13 +62,16 @@ fn labels(mut text: &str) -> Option<(BTreeMap<&str, String>, &str)> {
         let mut value = String::new();
         let mut letters = rest.char_indices();
         let end = loop {
-            match letters.next()? {
+            let letter = match letters.next()? {
                 (at, '"') => break at,
-                (_, '\\') => value.push(match letters.next()?.1 {
+                (_, '\\') => match letters.next()?.1 {
                     'n' => '\n',
                     other => other,
-                }),
-                (_, letter) => value.push(letter),
+                },
+                (_, letter) => letter,
+            };
+            if value.len() < MOST_LETTERS {
+                value.push(letter);
             }
         };
         found.insert(name.trim(), value);
@@ -90,6 +94,13 @@ mod tests {
         assert_eq!((found[1].label("x"), found[1].label("y")), ("1", "a\"b\\c\nd}"));
         assert_eq!((found[1].value, found[1].label("z")), (-2500.0, ""));
         assert!(found[2].value.is_nan() && found[3].value.is_infinite());
+    }
+
+    #[test]
+    fn a_label_keeps_its_first_letters_alone() {
+        let text = format!("a{{x=\"{}\",y=\"1\"}} 2\n", "n".repeat(1_000_000));
+        let found = samples(&text).expect("it is sound");
+        assert_eq!((found[0].label("x").len(), found[0].label("y")), (MOST_LETTERS, "1"));
     }
 
     #[test]

@@ -9,6 +9,9 @@ const LAYERS: [(&str, &str); 3] = [("upf", "UPF"), ("sdap", "SDAP"), ("rlc", "RL
 /// The percentile of the delays.
 const PERCENTILE: f64 = 0.9;
 
+/// Buckets of a flow's delays.
+const MOST_BUCKETS: usize = 256;
+
 /// The counts of a flow name since the start of the run.
 #[derive(Clone, Debug, Default)]
 struct Flow {
@@ -69,9 +72,11 @@ impl Live {
                 let Ok(end) = sample.label("le").parse::<f64>() else { return };
                 let Some(flow) = self.flow(sample) else { return };
                 // Flows of one name may be at several UEs.
+                let known = flow.delays.len();
                 match flow.delays.iter_mut().find(|(known, _)| known.total_cmp(&end).is_eq()) {
                     Some((_, count)) => *count += value,
-                    None => flow.delays.push((end, value)),
+                    None if known < MOST_BUCKETS => flow.delays.push((end, value)),
+                    None => {}
                 }
             }
             _ => {}

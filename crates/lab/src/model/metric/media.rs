@@ -1,4 +1,4 @@
-//! What users of video see.
+//! Metrics of video for its users.
 
 use justfull_run::results::FlowResult;
 
@@ -36,7 +36,7 @@ pub(super) fn bitrate(flow: &FlowResult) -> (u64, f64) {
     dash.and_then(|d| Some((d.chunks, d.bitrate_mean_mbit_s?))).unwrap_or((0, 0.0))
 }
 
-/// Chunks of `flow`, and those of another bitrate than the chunk before, in percent.
+/// Chunks of `flow`, and the percentage with another bitrate than the chunk before.
 pub(super) fn switches(flow: &FlowResult) -> (u64, f64) {
     let dash = flow.dash.as_ref().filter(|d| d.chunks > 0);
     dash.map_or((0, 0.0), |d| (d.chunks, 100.0 * d.switches as f64 / d.chunks as f64))

@@ -80,6 +80,8 @@ fn a_refused_request_is_repeated_and_none_is_sent_once_the_user_has_left() {
     assert_eq!(std::mem::take(&mut out), [request]);
     player.wake(at(1_100), &mut out);
     assert!(out.is_empty(), "one chunk at a time");
+    let mut late = player.clone();
+    assert_eq!(late.arrived(at(1_201), 125_000, &mut out), Shown::default(), "the user has left");
     assert!(player.arrived(at(1_200), 125_000, &mut out).chunk.is_some());
     assert!(out.is_empty());
     let from = at(1_200);

@@ -8,8 +8,8 @@
 use justfull_base::Instant;
 use std::collections::VecDeque;
 
-/// Bytes of an answer between those of two others: the initial SETTINGS_MAX_FRAME_SIZE of HTTP/2
-/// (RFC 9113 section 6.5.2).
+/// Most bytes of an answer before the next answer has its turn: the initial SETTINGS_MAX_FRAME_SIZE
+/// of HTTP/2 (RFC 9113 section 6.5.2).
 const FRAME: u64 = 16_384;
 
 /// An answer that the server sends and that is not complete.

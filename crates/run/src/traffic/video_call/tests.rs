@@ -17,7 +17,7 @@ struct Path {
     lose: u64,
 }
 
-/// What a call did in a second.
+/// Counts of a call within a second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Second {
     bytes: u64,

@@ -211,4 +211,8 @@ fn frames_that_wait_or_are_too_large_lower_the_rate() {
     control.on_frame(&Encoded { bytes: 2000, waited: ms(25.0) });
     near(control.waiting, 1.0 / 16.0);
     near(control.too_large, 1.0 / 64.0);
+    (control.srtt, control.window) = (0.025, 20_000.0);
+    control.set_target();
+    let factor = 1.2 + 1.0 / 16.0 + 1.0 / 64.0;
+    near(control.target, 8.0 * 20_000.0 / 0.025 * 1000.0 / 1020.0 / factor);
 }

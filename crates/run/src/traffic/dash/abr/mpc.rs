@@ -46,10 +46,9 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: MpcConfig::params,
 };
 
-/// Qualities that differ by up to this much are equal: a climb costs as much as it gains at the
-/// last
-/// chunk of a plan, and rounding must not decide then. Of equals the one with the lowest rungs
-/// counts.
+/// Qualities that differ by up to this much are equal: at the last chunk of a plan a climb costs as
+/// much as it gains, and rounding must not decide then. Of equal plans the plan with the lowest
+/// rungs counts.
 const EQUAL: f64 = 1e-9;
 
 /// A search among plans.
