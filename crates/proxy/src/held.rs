@@ -376,6 +376,14 @@ mod tests {
             let tcp = &first.frame[first.frame.len() - tcp.len()..];
             let pseudo = [&octets.concat()[..], &[0, TCP, 0, 24], tcp].concat();
             assert_eq!(checksum(&pseudo), [0, 0]);
+            if ends[0].is_ipv6() {
+                let mut extended = packet.clone();
+                // Hop-by-hop options before TCP: padding alone.
+                extended.splice(40..40, [TCP, 0, 1, 4, 0, 0, 0, 0]);
+                extended[6] = 0;
+                let first = First::read(&Copied { interface: 3, packet: extended });
+                assert_eq!(first.expect("a first segment").ends, ends);
+            }
             packet.truncate(30);
             assert!(First::read(&Copied { interface: 3, packet }).is_none());
         }

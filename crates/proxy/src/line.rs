@@ -365,6 +365,20 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(30);
 
     #[test]
+    fn no_packet_has_more_descriptors_than_one_can_carry() {
+        let (mut own, other) = Line::pair().expect("a pair");
+        let mut other = Line::of(other);
+        let open = || OwnedFd::from(File::open("/dev/null").expect("it is there"));
+        for _ in 1..MOST_FDS {
+            own.say(&1, [open()]);
+        }
+        own.say(&2, [open(), open()]);
+        own.flush_all(PATIENCE).expect("there is room");
+        let counts = [0; 2].map(|_| other.next(Some(PATIENCE)).expect("it comes").fds.len());
+        assert_eq!(counts, [MOST_FDS - 1, 2]);
+    }
+
+    #[test]
     fn all_messages_arrive_as_they_were_in_their_order_with_their_descriptors() {
         let (mut own, other) = Line::pair().expect("a pair");
         let mut other = Line::of(other);
