@@ -1,8 +1,10 @@
 //! Reads folders of results and the names of their columns.
 
+mod key;
 mod saved;
 mod series;
 
+pub(crate) use key::Key;
 pub use saved::Saved;
 pub use series::{OverTime, over_time_of};
 
@@ -12,10 +14,9 @@ use crate::export::{COLUMNS, Column, Runs};
 use csv::StringRecord;
 use justfull_lab::stats::Pool;
 use justfull_scenario::near::{did_you_mean, near};
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use key::{Wanted, Whose};
+use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
@@ -76,17 +77,6 @@ pub fn column_of(name: &str) -> Result<&'static Column<Runs>, ReportError> {
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         format!("no column `{name}`{}", did_you_mean(&near(name, &known))).into()
     })
-}
-
-/// A flow under a method at a point of a sweep.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
-    pub(crate) scenario: String,
-    pub(crate) point: String,
-    /// The group of a paper's claims, which run a scenario under several settings; else empty.
-    group: String,
-    pub(crate) method: String,
-    pub(crate) flow: String,
 }
 
 /// A row of a [`Folder`].
@@ -454,94 +444,6 @@ const LAST: [&str; 2] = ["share", "time_ms"];
 fn is_of(row: &StringRecord, other: &StringRecord) -> bool {
     let head = row.len().saturating_sub(LAST.len());
     row.len() == other.len() && row.iter().zip(other).take(head).all(|(a, b)| a == b)
-}
-
-/// Reads a row and keeps these columns.
-struct Wanted<'a>(&'a [&'a str]);
-
-impl<'de> DeserializeSeed<'de> for Wanted<'_> {
-    type Value = Map<String, Value>;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Wanted<'_> {
-    type Value = Map<String, Value>;
-
-    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("a row, an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
-        let mut row = Map::new();
-        while let Some(name) = fields.next_key::<Cow<'de, str>>()? {
-            if self.0.contains(&&*name) {
-                row.insert(name.into_owned(), fields.next_value()?);
-            } else {
-                fields.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(row)
-    }
-}
-
-/// The identity of a row: its columns other than seed and values.
-#[derive(Deserialize)]
-struct Whose {
-    scenario: String,
-    group: String,
-    x_name: String,
-    x_value: String,
-    /// Only in a grid.
-    #[serde(default)]
-    grid: String,
-    method: String,
-    #[serde(rename = "of", alias = "flow", default)]
-    flow: String,
-}
-
-impl Key {
-    /// The same key under another method.
-    pub(crate) fn under(&self, method: &str) -> Self {
-        Self { method: method.into(), ..self.clone() }
-    }
-
-    /// The same key for the packets in a layer.
-    pub(crate) fn in_layer(&self, layer: &str) -> Self {
-        Self { flow: layer.into(), ..self.clone() }
-    }
-
-    fn of(row: &Map<String, Value>, claims: bool) -> Self {
-        let text = |name: &str| match row.get(name) {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Number(number)) => number.to_string(),
-            _ => String::new(),
-        };
-        let whose = Whose {
-            scenario: text("scenario"),
-            group: text("group"),
-            x_name: text("x_name"),
-            x_value: text("x_value"),
-            grid: text("grid"),
-            method: text("method"),
-            flow: text("flow"),
-        };
-        Self::new(whose, claims)
-    }
-
-    fn new(whose: Whose, claims: bool) -> Self {
-        let Whose { scenario, group, x_name, x_value, grid, method, flow } = whose;
-        // A whole number has a fraction in only one of the two files.
-        let at = x_value.strip_suffix(".0").unwrap_or(&x_value);
-        let point = match (grid.is_empty(), x_name.is_empty()) {
-            (false, _) => grid,
-            (true, false) => format!("{x_name} = {at}"),
-            (true, true) => String::new(),
-        };
-        Self { scenario, point, group: if claims { group } else { String::new() }, method, flow }
-    }
 }
 
 #[cfg(test)]

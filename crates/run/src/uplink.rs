@@ -27,6 +27,7 @@
 mod chain;
 mod config;
 mod docs;
+mod opportunities;
 
 pub use config::{Fate, GrantConfig, NO_FLOW, UplinkConfig, UplinkKind, UplinkStack, Way};
 pub use docs::DOC;
@@ -357,23 +358,6 @@ impl<T: Copy> Uplink<T> {
         true
     }
 
-    /// UE `ue`, whose first packet has `size` bytes, requests access at `now`.
-    fn request_access(&mut self, now: Instant, ue: u32, size: u32) {
-        self.note(now, ue, false);
-        let buffer = &mut self.buffers[ue as usize];
-        buffer.armed = true;
-        let at = match &self.grants {
-            None => now + time_for(self.rate, size),
-            Some(g) if g.configured => occasion(now, buffer.offset, g.period),
-            Some(g) => {
-                buffer.requested = true;
-                occasion(now, buffer.offset, g.sr_period) + g.grant_delay
-            }
-        };
-        buffer.due = at;
-        self.opportunities.arm(ue, at);
-    }
-
     /// A packet enters the stack; false if the stack drops it at once.
     fn enter_chain(&mut self, now: Instant, carried: Carried<T>) -> bool {
         let Some(chain) = &mut self.chain else { return false };
@@ -487,60 +471,6 @@ impl<T: Copy> Uplink<T> {
         }
     }
 
-    /// A UE's opportunity: puts the data that it carries on the wire, and schedules the next if
-    /// data is left.
-    fn transmit(
-        &mut self,
-        now: Instant,
-        ue: u32,
-        ended: &mut dyn FnMut(Instant, &T, Fate) -> bool,
-    ) {
-        let buffer = &mut self.buffers[ue as usize];
-        if buffer.paused || now < buffer.due {
-            // The UE has left, or has sent a new request since.
-            buffer.armed &= !buffer.paused;
-            if buffer.armed {
-                self.opportunities.arm(ue, buffer.due);
-            }
-            return;
-        }
-        self.note(now, ue, true);
-        let buffer = &mut self.buffers[ue as usize];
-        let mut room = match &self.grants {
-            None => u64::from(buffer.queue.front().map_or(0, |first| first.size)),
-            Some(g) => g.grant.0,
-        };
-        while let Some(first) = buffer.queue.front().filter(|_| room > 0) {
-            let left = u64::from(first.size - buffer.head_sent);
-            let sent = left.min(room);
-            room -= sent;
-            buffer.bytes -= sent;
-            if sent < left {
-                buffer.head_sent += sent as u32;
-                break;
-            }
-            if first.entered >= self.warmup {
-                self.waits.record(now.since(first.entered));
-            }
-            ended(first.entered, &first.item, Fate::Sent { ce: false });
-            self.wires.push(now, first.wire, first.size, first.item);
-            buffer.head_sent = 0;
-            buffer.queue.pop_front();
-        }
-        let after = match (&self.grants, buffer.queue.front()) {
-            (_, None) => {
-                buffer.armed = false;
-                return;
-            }
-            (None, Some(first)) => time_for(self.rate, first.size),
-            (Some(g), Some(_)) if buffer.requested => g.bsr_delay,
-            (Some(g), Some(_)) => g.period,
-        };
-        buffer.requested = false;
-        buffer.due = now + after;
-        self.opportunities.arm(ue, now + after);
-    }
-
     /// The fate of all packets.
     #[must_use]
     pub fn finish(&self) -> UplinkResult {
@@ -564,17 +494,6 @@ impl<T: Copy> Uplink<T> {
     pub fn broken_conservation(&self) -> Option<String> {
         self.chain.as_ref().and_then(|chain| chain.broken())
     }
-}
-
-/// Time of `size` bytes at `rate`; none at 0, which is infinitely fast.
-fn time_for(rate: BitRate, size: u32) -> Duration {
-    if rate.0 == 0 { Duration::ZERO } else { rate.time_for_ceil(u64::from(size)) }
-}
-
-/// The first occasion at or after `now`; occasions are `period` apart from `offset` on.
-fn occasion(now: Instant, offset: Duration, period: Duration) -> Instant {
-    let since = now.since(Instant::ZERO + offset).as_nanos();
-    Instant::ZERO + offset + period.times(since.div_ceil(period.as_nanos()))
 }
 
 #[cfg(test)]

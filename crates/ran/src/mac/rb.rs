@@ -3,6 +3,8 @@
 //!
 //! Every event at the UE happens at the slot of its transmission; the driver adds the air delay.
 
+mod air;
+mod demand;
 mod light;
 mod scells;
 mod settings;
@@ -13,16 +15,16 @@ pub use self::settings::RbConfig;
 
 pub(super) use self::settings::DOC;
 
+use self::demand::{Gathering, gather, offer_blocks};
 use self::scells::Scells;
 use super::active::Active;
-use super::blocks::reception_by_sinr;
 use super::links::Links;
 use super::{Cell, SlotService, SlotUse, UeRadio, Weight};
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Offer, Slot};
 use crate::carrier::{Carrier, SlotShape};
 use crate::channel::Channel;
 use crate::config::CellContext;
-use crate::harq::{Block, Harq, Outcome, Reception};
+use crate::harq::Harq;
 use crate::rb_demand::{DrbDemand, RbAllocation, RbDemand, RbUnits, UeDemand, UeServed};
 use crate::rb_scheduler::{AnyRbScheduler, CheckedRbScheduler, RbScheduler};
 use alloc::boxed::Box;
@@ -371,175 +373,4 @@ impl Knowledge {
 #[inline(always)]
 fn channel_mcs(cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
     cell.channel_of(ue).next_mcs(slot.k, slot.now)
-}
-
-/// The options of [`gather`].
-struct Gathering<'a> {
-    carrier: &'a Carrier,
-    knowledge: Knowledge,
-    /// Lists the first SDUs of each bearer too.
-    lists_sdus: bool,
-}
-
-/// Lists the waiting data: the UEs to which the slot can carry data, their bearers, and the
-/// bearers' first SDUs if `how` requires it.
-fn gather<'a>(
-    slot: Slot,
-    free: Free,
-    how: &Gathering<'a>,
-    cell: &mut Cell,
-    active: &[u32],
-    ues: &mut Vec<UeDemand<'a>>,
-    demand: &mut Demand,
-) {
-    let Gathering { carrier, knowledge, lists_sdus } = *how;
-    demand.drbs.clear();
-    demand.sdus.clear();
-    demand.mcs.clear();
-    let shared = active.first().filter(|_| !cell.per_ue_channels).copied();
-    let shared = shared.map(|any| knowledge.mcs(cell, any, slot));
-    for &index in active {
-        let mcs = shared.unwrap_or_else(|| knowledge.mcs(cell, index, slot));
-        let Some(mcs) = mcs else { continue };
-        let tbs = &carrier.sizes(free.shape, mcs)[..=usize::from(free.shape.n_prb)];
-        let most = tbs[usize::from(free.units.rbs())];
-        let first = demand.drbs.len() as u32;
-        let ue = &cell.ues[index as usize];
-        for (drb, bearer) in ue.bearers.iter().enumerate() {
-            let from = demand.sdus.len() as u32;
-            let backlog = if lists_sdus || !bearer.queue().is_fifo() {
-                bearer.list_sdus(most, &mut demand.sdus)
-            } else {
-                bearer.backlog_on_air()
-            };
-            if backlog > 0 {
-                let sdus = from..demand.sdus.len() as u32;
-                let head_of_line = bearer.head_age(slot.now);
-                demand.drbs.push(DrbDemand { drb: drb as u8, sdus, backlog, head_of_line });
-            }
-        }
-        let drbs = first..demand.drbs.len() as u32;
-        if most > 0 && !drbs.is_empty() {
-            let slice = cell.slices[index as usize];
-            ues.push(UeDemand { ue: cell.number(index), slice, tbs, drbs });
-            demand.mcs.push(mcs);
-        } else {
-            demand.drbs.truncate(first as usize);
-        }
-    }
-}
-
-/// Offers the bearers of `ues` their allocation and their part of the unused blocks, `left`; a full
-/// slot carries `full` for the UE at an index.
-fn offer_blocks(
-    cell: &mut Cell,
-    ues: &[UeDemand],
-    drbs: &[DrbDemand],
-    allocation: &RbAllocation,
-    left: u16,
-    full: impl Fn(usize) -> u64,
-) {
-    let sharers = drbs.len() as u64;
-    for (i, ue) in ues.iter().enumerate() {
-        let place = cell.place(ue.ue);
-        let bytes = |rbs: u16| u64::from(ue.tbs[usize::from(rbs)]);
-        let rbs = allocation.grant(i).rbs;
-        // At I_TBS 6 two blocks of LTE carry less than one (TS 36.213 Table 7.1.7.2.1-1).
-        let left = bytes(rbs + left).saturating_sub(bytes(rbs)) / sharers;
-        let (capacity, full) = (u64::from(ue.tbs[ue.tbs.len() - 1]), full(i));
-        for drb in &drbs[ue.drbs.start as usize..ue.drbs.end as usize] {
-            cell.offer(BearerId { ue: place, drb: drb.drb }, Offer { capacity, full, left });
-        }
-    }
-}
-
-impl Air {
-    /// Fills `block` with up to `grant` bytes of `id`; returns the number of bytes, including
-    /// headers.
-    #[inline(always)]
-    fn pull_block<D: Probe + Egress>(
-        &mut self,
-        slot: Slot,
-        id: BearerId,
-        grant: u32,
-        block: &mut Block,
-        cell: &mut Cell,
-        exit: &mut Exit<'_, D>,
-    ) -> u32 {
-        if grant == 0 {
-            return 0;
-        }
-        let took = self.links.pull(slot, id, grant, block.add(id.drb), cell, exit);
-        self.bytes += u64::from(took);
-        took
-    }
-
-    /// Sends `block` in `slot`; `stale` if its MCS is above the channel's.
-    fn transmit<D: Probe + Egress>(
-        &mut self,
-        slot: Slot,
-        mut block: Block,
-        stale: bool,
-        cell: &mut Cell,
-        exit: &mut Exit<'_, D>,
-    ) {
-        if let Some(meter) = &mut cell.meter {
-            meter.give(block.ue, block.n_prb.into(), block.sent > 0);
-        }
-        let sent_before = block.sent > 0;
-        let met = reception_by_sinr(cell, slot, &mut block);
-        let settled = if stale { Reception::Stale } else { Reception::Borne };
-        let (ue, met) = (block.ue, met.unwrap_or(settled));
-        let outcome = self.harq.transmit(slot.k, &mut block, met, || cell.number(ue));
-        if cell.sleep.is_some() {
-            self.follow_sleep(slot, ue, sent_before, outcome, cell);
-        }
-        if outcome == Outcome::Again {
-            return self.harq.keep(slot.k, block);
-        }
-        for (drb, content) in block.contents() {
-            let id = BearerId { ue: block.ue, drb: *drb };
-            if outcome == Outcome::Decoded {
-                self.links.receive(slot.now, id, content, cell, exit);
-            } else {
-                self.links.lose(slot.now, id, content, cell, exit);
-            }
-        }
-        self.harq.close(block);
-    }
-
-    /// The slot has sent a block to `ue`, which has DRX: it listens for the next transmissions.
-    #[cold]
-    fn follow_sleep(
-        &self,
-        slot: Slot,
-        ue: u32,
-        sent_before: bool,
-        outcome: Outcome,
-        cell: &mut Cell,
-    ) {
-        let Some(sleep) = &mut cell.sleep else { return };
-        sleep.transmits(ue, sent_before, slot.now);
-        if outcome == Outcome::Again {
-            let wait = slot.length.times(u64::from(self.harq.round_trip()).saturating_sub(1));
-            sleep.expects_repeat(ue, slot.now + wait);
-        }
-    }
-
-    /// Handles expired timers and arrived reports at the sender before the slot at `now`.
-    fn catch_up<D: Probe + Egress>(
-        &mut self,
-        now: Instant,
-        cell: &mut Cell,
-        exit: &mut Exit<'_, D>,
-    ) {
-        let Self { links, active, .. } = self;
-        let mut woken = |id: BearerId, cell: &mut Cell| {
-            if cell.ues[id.ue as usize].wants_to_send() && cell.admits(id.ue, now) {
-                active.add(id.ue);
-            }
-        };
-        links.end_timers(now, cell, exit, &mut woken);
-        links.receive_statuses(now, cell, exit, woken);
-    }
 }

@@ -3,6 +3,12 @@
 //! Pictures are 1280 units wide and shown at half that width or less, so whole coordinates look
 //! smooth.
 
+mod legend;
+mod svg;
+
+pub(super) use self::legend::{Glyph, legend_height, legend_height_on, text_width};
+pub(super) use self::svg::{finish, finish_with};
+
 use super::axis::Axis;
 use super::palette::{Look, PATTERNS, Shape};
 use plotters::backend::SVGBackend;
@@ -13,7 +19,6 @@ use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::element::{Circle, Drawable, PathElement, PointCollection, Polygon, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, RGBAColor, RGBColor, TRANSPARENT, TextStyle, WHITE};
-use std::fmt::Write;
 use std::ops::Range;
 
 /// A place on the canvas.
@@ -77,68 +82,6 @@ fn drawn(size: Pixel, paper: bool, draw: impl FnOnce(&Sheet<'_>)) -> String {
     sheet.root.present().expect(WRITES);
     drop(sheet);
     svg
-}
-
-/// Makes the picture scale with its container, adds its name for screen readers and drops needless
-/// attributes.
-pub(super) fn finish(svg: &str, title: &str) -> String {
-    finish_with(svg, title, "font-family=\"sans-serif\"")
-}
-
-/// Like [`finish`], with these attributes of the picture.
-pub(super) fn finish_with(svg: &str, title: &str, attributes: &str) -> String {
-    let body = svg.split_once('>').map_or("", |(_, body)| body);
-    let view = svg
-        .split_once("viewBox=\"")
-        .and_then(|(_, rest)| rest.split_once('"'))
-        .map_or("", |(view, _)| view);
-    let title = super::escape(title);
-    let body = body.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
-    let body = relative(&body.replace(">\n", ">"));
-    format!(
-        "<svg class=\"jf\" viewBox=\"{view}\" xmlns=\"http://www.w3.org/2000/svg\" \
-         {attributes} role=\"img\"><title>{title}</title><rect width=\"100%\" \
-         height=\"100%\" fill=\"#FFFFFF\"/>{body}\n"
-    )
-}
-
-/// Converts lines and polygons to paths with relative steps, which take half the space of lists of
-/// points.
-fn relative(svg: &str) -> String {
-    let mut parts = svg.split(" points=\"");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (list, rest) = part.split_once('"').unwrap_or((part, ""));
-        let tag = out.rfind('<').unwrap_or(0);
-        let close = if out[tag..].starts_with("<polygon") { "z" } else { "" };
-        out = format!(
-            "{}<path{}",
-            &out[..tag],
-            out[tag..].trim_start_matches("<polyline").trim_start_matches("<polygon")
-        );
-        let _ = write!(out, " d=\"{}{close}\"{rest}", steps(list));
-    }
-    out
-}
-
-/// `1,2 4,6 4,5` as `M1,2l3,4 0,-1`; a sign needs no blank before it.
-fn steps(list: &str) -> String {
-    let number = |text: &str| text.parse::<i32>().expect("plotters writes whole coordinates");
-    let points = list.split_whitespace().filter_map(|point| point.split_once(','));
-    let mut before: Option<Pixel> = None;
-    points.fold(String::new(), |mut out, (x, y)| {
-        let (x, y) = (number(x), number(y));
-        let _ = match before {
-            None => write!(out, "M{x},{y}l"),
-            Some((x0, y0)) => {
-                let comma = if y < y0 { "" } else { "," };
-                let blank = if out.ends_with('l') || x < x0 { "" } else { " " };
-                write!(out, "{blank}{}{comma}{}", x - x0, y - y0)
-            }
-        };
-        before = Some((x, y));
-        out
-    })
 }
 
 fn font(size: f64, colour: RGBColor, h: HPos, v: VPos) -> TextStyle<'static> {
@@ -271,27 +214,6 @@ impl Sheet<'_> {
         self.fill(outline, inner.to_rgba());
         self.line(closed, edge, width);
     }
-
-    /// A legend from `top` down, in as many rows as necessary.
-    pub(super) fn legend(&self, top: i32, entries: &[(String, Glyph)]) {
-        for ((text, glyph), (x, row)) in entries.iter().zip(legend_places(entries, self.width)) {
-            let y = top + row * LINE + LINE / 2;
-            let middle = (x + GLYPH / 2, y);
-            match glyph {
-                Glyph::Mark(look) => self.mark(middle, *look, 11),
-                Glyph::LineMark(look) => {
-                    self.stroke(&[(x, y), (x + GLYPH, y)], *look, 5);
-                    self.mark(middle, *look, 10);
-                }
-                Glyph::Stroke(look) => self.stroke(&[(x, y), (x + GLYPH, y)], *look, 4),
-                Glyph::Line(colour) => self.line(vec![(x, y), (x + GLYPH, y)], *colour, 4),
-                Glyph::Dashes(colour) => self.dashes((x, y), (x + GLYPH, y), *colour),
-                Glyph::Area(colour) => self.bar((x, y - 10), (x + GLYPH, y + 10), *colour, 0.35),
-                Glyph::Block(colour) => self.bar((x, y - 10), (x + GLYPH, y + 10), *colour, 1.0),
-            }
-            self.text((x + GLYPH + 12, y), text);
-        }
-    }
 }
 
 /// The pieces of the line through `points` that `pattern` draws.
@@ -323,53 +245,6 @@ fn dashed(points: &[Pixel], pattern: &[f64]) -> Vec<Vec<Pixel>> {
     }
     pieces.push(piece);
     pieces
-}
-
-/// The symbol before a text in a legend.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Glyph {
-    Mark(Look),
-    LineMark(Look),
-    Line(RGBColor),
-    /// A line with a method's dashes.
-    Stroke(Look),
-    Dashes(RGBColor),
-    Area(RGBColor),
-    /// An area that covers the drawing below it.
-    Block(RGBColor),
-}
-
-const GLYPH: i32 = 54;
-
-/// Width of `text`, rather too large than too small.
-pub(super) fn text_width(text: &str) -> i32 {
-    (text.chars().count() as f64 * CHARACTER) as i32
-}
-
-/// Left end and row of each entry on a sheet of this width.
-fn legend_places(entries: &[(String, Glyph)], sheet: i32) -> Vec<(i32, i32)> {
-    const LEFT: i32 = 30;
-    let (mut x, mut row) = (LEFT, 0);
-    let mut places = Vec::with_capacity(entries.len());
-    for (text, _) in entries {
-        let width = GLYPH + 12 + text_width(text) + 36;
-        if x > LEFT && x + width > sheet {
-            (x, row) = (LEFT, row + 1);
-        }
-        places.push((x, row));
-        x += width;
-    }
-    places
-}
-
-/// Height of a legend of `entries`.
-pub(super) fn legend_height(entries: &[(String, Glyph)]) -> i32 {
-    legend_height_on(entries, WIDTH)
-}
-
-/// Height of a legend of `entries` on a sheet of this width.
-pub(super) fn legend_height_on(entries: &[(String, Glyph)], sheet: i32) -> i32 {
-    legend_places(entries, sheet).last().map_or(0, |(_, row)| (row + 1) * LINE)
 }
 
 /// A frame with axes on a sheet.
@@ -585,16 +460,6 @@ impl<'a, 'b> Panel<'a, 'b> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plotters::style::BLACK;
-
-    #[test]
-    fn lines_become_paths_with_relative_steps() {
-        let svg = "<g><polyline fill=\"none\" points=\"1,2 4,6 4,5 3,5 \"/><polygon \
-                   fill=\"#000000\" points=\"0,0 9,0 9,9 \"/></g>";
-        let expected = "<g><path fill=\"none\" d=\"M1,2l3,4 0-1-1,0\"/><path fill=\"#000000\" \
-                        d=\"M0,0l9,0 0,9z\"/></g>";
-        assert_eq!(relative(svg), expected);
-    }
 
     #[test]
     fn a_dashed_line_is_drawn_in_the_shares_of_its_pattern_across_corners() {
@@ -610,16 +475,5 @@ mod tests {
             assert!((share - drawn).abs() < 0.06, "{pattern:?}: {share} for {drawn}");
             assert!(pieces.len() > 10 && pieces[0][0] == (0, 0));
         }
-    }
-
-    #[test]
-    fn a_legend_breaks_into_rows_inside_the_sheet() {
-        let entries: Vec<_> =
-            (0..20).map(|i| (format!("CoDel@DynRLC {i}"), Glyph::Line(BLACK))).collect();
-        for ((text, _), (x, row)) in entries.iter().zip(legend_places(&entries, WIDTH)) {
-            assert!(x + GLYPH + 12 + text_width(text) <= WIDTH);
-            assert!((row + 1) * LINE <= legend_height(&entries));
-        }
-        assert_eq!(legend_height(&[]), 0);
     }
 }

@@ -39,6 +39,8 @@
 //! `udp-prague` does (two in T, down to 150 B). Windows are real numbers. `linux` grows while the
 //! window or most of it is in use.
 
+mod udp;
+
 use super::CongestionController;
 use crate::control::{AckSample, Birth, Congestion, CongestionCause, IdleRestart, Sent};
 use justfull_base::doc::MethodDoc;
@@ -315,47 +317,6 @@ impl Prague {
         let scaled = srtt < self.target && (self.udp || self.is_independent());
         let scale = if scaled { (srtt / self.target) * (srtt / self.target) } else { 1.0 };
         self.window += packets * scale * (step / self.mss) / self.window.max(1e-9);
-    }
-
-    /// Window or rate: keeps the rate at a change.
-    fn choose_udp(&mut self, srtt: f64) {
-        let by_rate = srtt <= SHORT || srtt <= self.size / self.rate;
-        if self.by_rate && !by_rate {
-            self.window = self.window_of_rate(srtt);
-        }
-        self.by_rate = by_rate;
-    }
-
-    fn ack_udp(&mut self, sample: &AckSample) {
-        let srtt = seconds(sample.srtt);
-        let virtual_rtt = srtt.max(self.target);
-        if self.alpha_at == Instant::ZERO || self.timed_out {
-            // The first acknowledgement: the window of the initial rate.
-            self.window = self.rate * srtt / self.mss;
-            self.alpha_at = sample.now;
-            (self.delivered, self.marked) = (sample.delivered, self.marks);
-            self.timed_out = false;
-        }
-        self.choose_udp(srtt);
-        self.update_alpha(sample, virtual_rtt);
-        if let Some(since) = self.losing {
-            let over =
-                has_left_since(sample, since) && seconds(sample.now.since(since)) >= virtual_rtt;
-            self.losing = self.losing.filter(|_| !over);
-        }
-        let unmarked = sample.acked.saturating_sub(sample.ce_bytes);
-        if self.losing.is_none() && unmarked > 0 {
-            self.grow(unmarked as f64, srtt, virtual_rtt);
-        }
-        self.reduce(sample, virtual_rtt);
-        if !self.by_rate {
-            self.rate = self.rate_of_window(srtt);
-        }
-        self.rate = self.rate.max(LEAST_RATE);
-        self.window = self.window_of_rate(srtt);
-        self.size = (self.rate * virtual_rtt / 2.0).max(LEAST_PACKET).min(self.mss);
-        self.publish_window();
-        self.pace_in_halves(sample.now, virtual_rtt);
     }
 
     /// 3 % more in the first half of a T, 3 % less in the second.

@@ -1,4 +1,6 @@
 use super::*;
+use crate::traffic::Span;
+use justfull_base::Bytes;
 
 #[test]
 fn the_laws_have_the_means_that_3gpp_states() {
