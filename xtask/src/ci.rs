@@ -4,7 +4,10 @@ mod test_programs;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
+
+use test_programs::Half;
 
 use crate::process::Captured;
 use crate::tidy::arrows::PURE;
@@ -27,9 +30,8 @@ pub(crate) enum Part<'a> {
     /// From the step of this name on.
     From(&'a str),
     Fast,
-    /// The steps in real time. [`Part::All`] begins them after the tests in real time, beside the
-    /// other tests and the steps after them.
-    Live,
+    /// The steps in real time. They run beside [`TESTS`] and the steps after it.
+    RealTime,
 }
 
 /// One scenario simulated and live under a queue that is plain but for its AQM, and under a method
@@ -69,16 +71,17 @@ const STEPS: [Step; 14] = [
     Step { name: "instructions", fast: false, run: instructions },
 ];
 
-const LIVE_STEPS: [Step; 2] = [
+const REAL_TIME_STEPS: [Step; 3] = [
+    Step { name: "tests in real time", fast: false, run: tests_in_real_time },
     Step { name: "parity, short", fast: false, run: parity },
     Step { name: "live claims, short", fast: false, run: live_claims },
 ];
 
-/// The step with tests in real time, after which [`LIVE_STEPS`] begin.
+/// The step with which [`REAL_TIME_STEPS`] begin.
 const TESTS: &str = "tests";
 
-/// Within which [`LIVE_STEPS`] must end; three tries of each take less.
-const LIVE_LIMIT: Duration = Duration::from_secs(1800);
+/// Within which [`REAL_TIME_STEPS`] must end; three tries of each take less.
+const REAL_TIME_LIMIT: Duration = Duration::from_secs(2400);
 
 /// Runs every step of `part`, or stops at the first that fails and says which were not run.
 pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
@@ -96,46 +99,54 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
             STEPS[at..].iter().collect()
         }
         Part::Fast => STEPS.iter().filter(|step| step.fast).collect(),
-        Part::Live => LIVE_STEPS.iter().collect(),
+        Part::RealTime => REAL_TIME_STEPS.iter().collect(),
     };
-    let mut live = None;
+    let mut real_time = None;
+    let outcome = run_steps(&chosen, |step| {
+        if step.name == TESTS {
+            tested_program(root)?;
+            real_time = Some(start_real_time()?);
+        }
+        (step.run)(root)
+    });
+    let Some(real_time) = real_time else { return outcome };
+    println!("\n=== in the meantime");
+    let (real_time, text) = real_time.end(REAL_TIME_LIMIT)?;
+    println!("{text}");
+    outcome.and(real_time)
+}
+
+/// Runs each of `steps` by `run`, or stops at the first that fails, and prints their times.
+fn run_steps(steps: &[&Step], mut run: impl FnMut(&Step) -> Outcome) -> Outcome {
     let mut passed: Vec<(&str, Duration)> = Vec::new();
-    for (index, step) in chosen.iter().enumerate() {
-        println!("\n=== {} ({} of {})", step.name, index + 1, chosen.len());
+    for (index, step) in steps.iter().enumerate() {
+        println!("\n=== {} ({} of {})", step.name, index + 1, steps.len());
         let start = process::clock();
-        let outcome = if part == Part::All && step.name == TESTS {
-            test_programs::run(root, || live = Some(std::thread::spawn(live_steps)))
-        } else {
-            (step.run)(root)
-        };
+        let outcome = run(step);
         let elapsed = start.elapsed();
         if let Err(failure) = outcome {
-            let not_run: Vec<&str> = chosen[index + 1..].iter().map(|step| step.name).collect();
+            let not_run: Vec<&str> = steps[index + 1..].iter().map(|step| step.name).collect();
             println!("\n{}", summary(&passed, Some((step.name, elapsed)), &not_run));
             return Err(failure);
         }
         passed.push((step.name, elapsed));
     }
     println!("\n{}", summary(&passed, None, &[]));
-    let Some(live) = live else { return Ok(()) };
-    println!("\n=== in the meantime");
-    let (outcome, text) = live.join().expect("it does not panic")?;
-    println!("{text}");
-    outcome
+    Ok(())
 }
 
-/// Runs [`LIVE_STEPS`] in a process of their own; returns its outcome and its output. The other
-/// steps yield the processors to it.
-fn live_steps() -> Outcome<(Outcome, String)> {
-    let cannot = |error: std::io::Error| Failure::Environment(format!("live steps: {error}"));
+/// Starts [`REAL_TIME_STEPS`] in a process of their own. The other steps yield the processors to
+/// it.
+fn start_real_time() -> Outcome<Captured> {
+    let cannot = |error: std::io::Error| Failure::Environment(format!("real time: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
-    command.args(["ci", "--live"]);
-    let live = Captured::start(&mut command)?;
+    command.args(["ci", "--real-time"]);
+    let started = Captured::start(&mut command)?;
     // Where there is no `renice`, they share the processors evenly.
     let own = std::process::id().to_string();
     let mut renice = Command::new("renice");
     let _ = renice.args(["-n", "10", "-p", &own]).stdout(Stdio::null()).status();
-    live.end(LIVE_LIMIT)
+    Ok(started)
 }
 
 /// A table of the steps with their times, and a last line with the verdict.
@@ -181,7 +192,11 @@ fn unit_tests(root: &Path) -> Outcome {
 }
 
 fn tests(root: &Path) -> Outcome {
-    test_programs::run(root, || ())
+    test_programs::run(root, Half::Others)
+}
+
+fn tests_in_real_time(root: &Path) -> Outcome {
+    test_programs::run(root, Half::RealTime)
 }
 
 /// Builds the documentation of every crate and runs the examples in it.
@@ -281,21 +296,16 @@ fn can_run_live(program: &Path, what: &str) -> Outcome<bool> {
     Ok(true)
 }
 
-/// The `justfull` that the tests run. It simulates more than half as fast as the release build, its
-/// assertions are on, and the release build would take more time than it saves.
+/// The `justfull` that the tests run, built once. It simulates more than half as fast as the
+/// release build, its assertions are on, and the release build would take more time than it saves.
 fn tested_program(root: &Path) -> Outcome<PathBuf> {
-    process::built(
-        process::cargo(root).args([
-            "test",
-            "-q",
-            "--workspace",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--no-run",
-        ]),
-        "justfull",
-    )
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    if let Some(built) = BUILT.get() {
+        return Ok(built.clone());
+    }
+    let build = ["test", "-q", "--workspace", "--lib", "--bins", "--tests", "--no-run"];
+    let built = process::built(process::cargo(root).args(build), "justfull")?;
+    Ok(BUILT.get_or_init(|| built).clone())
 }
 
 /// Checks the pure crates alone, so that no other crate's features reach them, with and without

@@ -118,7 +118,7 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["ci"] => ci::run(&root(), ci::Part::All),
         ["ci", "--fast"] => ci::run(&root(), ci::Part::Fast),
         ["ci", "--from", step] => ci::run(&root(), ci::Part::From(step)),
-        ["ci", "--live"] => ci::run(&root(), ci::Part::Live),
+        ["ci", "--real-time"] => ci::run(&root(), ci::Part::RealTime),
         ["tidy"] => tidy::run(&root()),
         ["tidy", "--count"] => tidy::count(&root()),
         ["tidy", "--sample", count, "--seed", seed] => {

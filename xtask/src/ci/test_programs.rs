@@ -1,5 +1,5 @@
-//! Runs the test programs of the workspace two at a time: many of them wait, for the slots of a
-//! clock or for a server. At most one program in real time runs at a time.
+//! Runs the test programs of the workspace: those in real time one after the other, the others two
+//! at a time.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,50 +51,36 @@ impl Program {
     }
 }
 
-/// Programs that have not begun, in the order in which they begin.
-struct Queues {
-    real_time: Vec<Program>,
-    others: Vec<Program>,
+/// A half of the test programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Half {
+    /// Those in real time, one after the other.
+    RealTime,
+    /// The others, two at a time: some have one long test.
+    Others,
 }
 
-/// Builds all test programs and runs them, also after a failure. Calls `after_real_time` when all
-/// programs in real time have passed.
+/// Builds all test programs and runs `half` of them, also after a failure.
 ///
 /// # Errors
 /// The names of those that failed.
-pub(super) fn run(root: &Path, after_real_time: impl FnOnce() + Send) -> Outcome {
-    let programs = built(root)?;
-    let (mut real_time, mut others): (Vec<Program>, Vec<Program>) =
-        programs.into_iter().partition(Program::is_real_time);
-    real_time.reverse();
-    others.reverse();
-    let queues = Mutex::new(Queues { real_time, others });
+pub(super) fn run(root: &Path, half: Half) -> Outcome {
+    let mut programs = built(root)?;
+    programs.retain(|program| program.is_real_time() == (half == Half::RealTime));
+    programs.reverse();
+    let programs = Mutex::new(programs);
     let failed = Mutex::new(Vec::new());
+    let workers = if half == Half::RealTime { 1 } else { 2 };
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            work(&failed, || next_in_real_time(&queues));
-            if failed.lock().expect("no worker panics").is_empty() {
-                after_real_time();
-            }
-            work(&failed, || next(&queues));
-        });
-        scope.spawn(|| work(&failed, || next(&queues)));
+        for _ in 0..workers {
+            scope.spawn(|| work(&failed, || programs.lock().expect("no worker panics").pop()));
+        }
     });
     let failed = failed.into_inner().unwrap_or_default();
     if failed.is_empty() {
         return Ok(());
     }
     Err(Failure::Check(format!("tests failed: {}", failed.join(", "))))
-}
-
-/// The next program in real time, for one worker.
-fn next_in_real_time(queues: &Mutex<Queues>) -> Option<Program> {
-    queues.lock().expect("no worker panics").real_time.pop()
-}
-
-/// The next of the other programs, for both workers.
-fn next(queues: &Mutex<Queues>) -> Option<Program> {
-    queues.lock().expect("no worker panics").others.pop()
 }
 
 /// Runs programs until there are no more; prints the output of each when it has ended. A program in
@@ -111,11 +97,6 @@ fn work(failed: &Mutex<Vec<String>>, mut next: impl FnMut() -> Option<Program>) 
 /// Runs `program` and prints its output; true if all its tests pass.
 fn passes(program: &Program) -> bool {
     let mut command = Command::new(&program.executable);
-    if !program.is_real_time() {
-        // It leaves the processors to the programs in real time.
-        command = Command::new("nice");
-        command.args(["-n", "10"]).arg(&program.executable);
-    }
     command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
     let ended = Captured::start(&mut command).and_then(|running| running.end(LIMIT));
     let (passed, text) = match ended {
@@ -163,20 +144,6 @@ mod tests {
         for name in ["livery", "campaign", "justfull_sim", "swarm"] {
             assert!(!program(name).is_real_time(), "{name}");
         }
-    }
-
-    #[test]
-    fn programs_in_real_time_and_the_others_are_two_queues_in_their_order() {
-        let queues = Mutex::new(Queues {
-            real_time: vec![program("live")],
-            others: vec![program("b"), program("a")],
-        });
-        let drawn: Vec<_> = [next, next_in_real_time, next, next_in_real_time, next]
-            .map(|draw| draw(&queues).map(|program| program.name))
-            .into_iter()
-            .flatten()
-            .collect();
-        assert_eq!(drawn, ["a", "live", "b"]);
     }
 
     #[test]
