@@ -1,10 +1,10 @@
-//! `cargo xtask ci`: the checks for a change, in the order in which mistakes are cheapest to find.
+//! `cargo xtask ci`: the checks for a change: first those whose mistakes are the cheapest to find,
+//! then tracks of steps side by side.
 
 mod test_programs;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use test_programs::Half;
@@ -18,20 +18,26 @@ const BARE_METAL: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
 
 struct Step {
     name: &'static str,
-    /// Also part of `--fast`, which is meant to take less than two minutes.
-    fast: bool,
     run: fn(&Path) -> Outcome,
 }
 
 /// Which steps to run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part<'a> {
+    /// [`FIRST`], then the tracks side by side.
     All,
-    /// From the step of this name on.
+    /// The steps from that of this name on, one after the other.
     From(&'a str),
+    /// What takes less than two minutes.
     Fast,
-    /// The steps in real time. They run beside [`TESTS`] and the steps after it.
-    RealTime,
+    /// A track of [`BESIDE`].
+    Track(&'a str),
+}
+
+/// Steps of which one runs at a time, beside those of the other tracks.
+struct Track {
+    name: &'static str,
+    steps: &'static [Step],
 }
 
 /// One scenario simulated and live under a queue that is plain but for its AQM, and under a method
@@ -54,75 +60,120 @@ const PARITY: [&str; 12] = [
 /// Optional features of the program.
 const FEATURES: [&str; 8] = ["campaign", "f1u", "live", "parquet", "png", "proxy", "quic", "ui"];
 
-const STEPS: [Step; 14] = [
-    Step { name: "format", fast: true, run: format },
-    Step { name: "clippy", fast: true, run: clippy },
-    Step { name: "tidy", fast: true, run: tidy::run },
-    Step { name: "supply chain", fast: true, run: supply_chain },
-    Step { name: "unit tests", fast: true, run: unit_tests },
-    Step { name: "no_std", fast: false, run: no_std },
-    Step { name: "features", fast: false, run: features },
-    Step { name: TESTS, fast: false, run: tests },
-    Step { name: "documentation", fast: false, run: documentation },
-    Step { name: "mutations, short", fast: false, run: mutations },
-    Step { name: "generated docs", fast: false, run: generated_docs },
-    Step { name: "python", fast: false, run: python_package },
-    Step { name: "claims, short", fast: false, run: claims },
-    Step { name: "instructions", fast: false, run: instructions },
+/// Their mistakes are the cheapest to find.
+const FIRST: [Step; 2] =
+    [Step { name: "format", run: format }, Step { name: "tidy", run: tidy::run }];
+
+const UNIT_TESTS: Step = Step { name: "unit tests", run: unit_tests };
+const CLIPPY: Step = Step { name: "clippy", run: clippy };
+const SUPPLY_CHAIN: Step = Step { name: "supply chain", run: supply_chain };
+
+/// They run what [`BUILD`] made.
+const BUILT: [Step; 4] = [
+    Step { name: "tests", run: tests },
+    Step { name: "generated docs", run: generated_docs },
+    Step { name: "mutations, short", run: mutations },
+    Step { name: "claims, short", run: claims },
 ];
 
-const REAL_TIME_STEPS: [Step; 3] = [
-    Step { name: "tests in real time", fast: false, run: tests_in_real_time },
-    Step { name: "parity, short", fast: false, run: parity },
-    Step { name: "live claims, short", fast: false, run: live_claims },
+/// Made before the tracks begin.
+const BUILD: Step = Step { name: "build", run: build };
+
+/// Beside [`BUILT`]. Steps that wait for the clock are a track, and so are those that compile.
+const BESIDE: [Track; 2] = [
+    Track {
+        name: "real-time",
+        steps: &[
+            Step { name: "tests in real time", run: tests_in_real_time },
+            Step { name: "parity, short", run: parity },
+            Step { name: "live claims, short", run: live_claims },
+        ],
+    },
+    Track {
+        name: "compiled",
+        steps: &[
+            CLIPPY,
+            SUPPLY_CHAIN,
+            Step { name: "no_std", run: no_std },
+            Step { name: "features", run: features },
+            Step { name: "documentation", run: documentation },
+            Step { name: "python", run: python_package },
+            Step { name: "instructions", run: instructions },
+        ],
+    },
 ];
 
-/// The step with which [`REAL_TIME_STEPS`] begin.
-const TESTS: &str = "tests";
+/// Within which a track must end; three tries of each step in real time take less.
+const TRACK_LIMIT: Duration = Duration::from_secs(3600);
 
-/// Within which [`REAL_TIME_STEPS`] must end; three tries of each take less.
-const REAL_TIME_LIMIT: Duration = Duration::from_secs(2400);
-
-/// Runs every step of `part`, or stops at the first that fails and says which were not run.
+/// Runs every step of `part`, or stops at the first of a track that fails and prints the steps that
+/// were not run.
 pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
-    // The full run's `tests` include the unit tests; they need not run twice.
-    let chosen: Vec<&Step> = match part {
-        Part::All => STEPS.iter().filter(|step| step.name != "unit tests").collect(),
-        Part::From(first) => {
-            let at = STEPS.iter().position(|step| step.name == first).ok_or_else(|| {
-                let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
-                Failure::Environment(format!(
-                    "--from: found `{first}`, allowed is one of: {}",
-                    names.join("; ")
-                ))
-            })?;
-            STEPS[at..].iter().collect()
-        }
-        Part::Fast => STEPS.iter().filter(|step| step.fast).collect(),
-        Part::RealTime => REAL_TIME_STEPS.iter().collect(),
+    let one_of = |option: &str, found: &str, names: &[&str]| {
+        let names = names.join("; ");
+        Failure::Environment(format!("{option}: found `{found}`, allowed is one of: {names}"))
     };
-    let mut real_time = None;
-    let outcome = run_steps(&chosen, |step| {
-        if step.name == TESTS {
-            tested_program(root)?;
-            real_time = Some(start_real_time()?);
+    let first = FIRST.iter();
+    match part {
+        Part::All => {
+            run_steps(root, &first.chain([&BUILD]).collect::<Vec<_>>())?;
+            run_tracks(root)
         }
-        (step.run)(root)
-    });
-    let Some(real_time) = real_time else { return outcome };
-    println!("\n=== in the meantime");
-    let (real_time, text) = real_time.end(REAL_TIME_LIMIT)?;
-    println!("{text}");
-    outcome.and(real_time)
+        Part::Fast => {
+            run_steps(root, &first.chain([&CLIPPY, &SUPPLY_CHAIN, &UNIT_TESTS]).collect::<Vec<_>>())
+        }
+        Part::From(name) => {
+            let beside = BESIDE.iter().flat_map(|track| track.steps);
+            let all: Vec<&Step> = first.chain([&BUILD]).chain(&BUILT).chain(beside).collect();
+            let names: Vec<&str> = all.iter().map(|step| step.name).collect();
+            let at = names.iter().position(|step| *step == name);
+            run_steps(root, &all[at.ok_or_else(|| one_of("--from", name, &names))?..])
+        }
+        Part::Track(name) => {
+            let track = BESIDE.iter().find(|track| track.name == name);
+            let track = track.ok_or_else(|| one_of("--track", name, &BESIDE.map(|t| t.name)))?;
+            run_steps(root, &track.steps.iter().collect::<Vec<_>>())
+        }
+    }
 }
 
-/// Runs each of `steps` by `run`, or stops at the first that fails, and prints their times.
-fn run_steps(steps: &[&Step], mut run: impl FnMut(&Step) -> Outcome) -> Outcome {
+/// Runs [`BUILT`] and prints the output of each other track when it has ended.
+fn run_tracks(root: &Path) -> Outcome {
+    let messages = test_programs::keep_messages(root)?;
+    let mut running = Vec::with_capacity(BESIDE.len());
+    for track in &BESIDE {
+        running.push((track.name, start(track, messages.path())?));
+        // All but the first yield the processors to it. Where there is no `renice`, they share
+        // them evenly.
+        let own = std::process::id().to_string();
+        let mut renice = Command::new("renice");
+        let _ = renice.args(["-n", "10", "-p", &own]).stdout(Stdio::null()).status();
+    }
+    let mut outcome = run_steps(root, &BUILT.iter().collect::<Vec<_>>());
+    for (name, track) in running {
+        println!("\n=== in the meantime: {name}");
+        let (ended, text) = track.end(TRACK_LIMIT)?;
+        println!("{text}");
+        outcome = outcome.and(ended);
+    }
+    outcome
+}
+
+/// Starts a track in a process of its own, which reads from `messages` what cargo has built.
+fn start(track: &Track, messages: &Path) -> Outcome<Captured> {
+    let cannot = |error: std::io::Error| Failure::Environment(format!("{}: {error}", track.name));
+    let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
+    command.args(["ci", "--track", track.name]);
+    Captured::start(command.env(test_programs::MESSAGES, messages))
+}
+
+/// Runs `steps` and prints their times.
+fn run_steps(root: &Path, steps: &[&Step]) -> Outcome {
     let mut passed: Vec<(&str, Duration)> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("\n=== {} ({} of {})", step.name, index + 1, steps.len());
         let start = process::clock();
-        let outcome = run(step);
+        let outcome = (step.run)(root);
         let elapsed = start.elapsed();
         if let Err(failure) = outcome {
             let not_run: Vec<&str> = steps[index + 1..].iter().map(|step| step.name).collect();
@@ -133,20 +184,6 @@ fn run_steps(steps: &[&Step], mut run: impl FnMut(&Step) -> Outcome) -> Outcome 
     }
     println!("\n{}", summary(&passed, None, &[]));
     Ok(())
-}
-
-/// Starts [`REAL_TIME_STEPS`] in a process of their own. The other steps yield the processors to
-/// it.
-fn start_real_time() -> Outcome<Captured> {
-    let cannot = |error: std::io::Error| Failure::Environment(format!("real time: {error}"));
-    let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
-    command.args(["ci", "--real-time"]);
-    let started = Captured::start(&mut command)?;
-    // Where there is no `renice`, they share the processors evenly.
-    let own = std::process::id().to_string();
-    let mut renice = Command::new("renice");
-    let _ = renice.args(["-n", "10", "-p", &own]).stdout(Stdio::null()).status();
-    Ok(started)
 }
 
 /// A table of the steps with their times, and a last line with the verdict.
@@ -189,6 +226,11 @@ fn features(root: &Path) -> Outcome {
 
 fn unit_tests(root: &Path) -> Outcome {
     process::must_succeed(process::cargo(root).args(["test", "--workspace", "--lib", "--bins"]))
+}
+
+/// The programs of all tests, which the tracks run.
+fn build(root: &Path) -> Outcome {
+    test_programs::artifacts(root).map(drop)
 }
 
 fn tests(root: &Path) -> Outcome {
@@ -296,16 +338,13 @@ fn can_run_live(program: &Path, what: &str) -> Outcome<bool> {
     Ok(true)
 }
 
-/// The `justfull` that the tests run, built once. It simulates more than half as fast as the
-/// release build, its assertions are on, and the release build would take more time than it saves.
+/// The `justfull` that the tests run. It simulates more than half as fast as the release build, its
+/// assertions are on, and the release build would take more time than it saves.
 fn tested_program(root: &Path) -> Outcome<PathBuf> {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    if let Some(built) = BUILT.get() {
-        return Ok(built.clone());
-    }
-    let build = ["test", "-q", "--workspace", "--lib", "--bins", "--tests", "--no-run"];
-    let built = process::built(process::cargo(root).args(build), "justfull")?;
-    Ok(BUILT.get_or_init(|| built).clone())
+    let program = test_programs::artifacts(root)?
+        .find(|artifact| artifact.target.name == "justfull" && !artifact.profile.test)
+        .and_then(|artifact| artifact.executable);
+    program.map(PathBuf::from).ok_or_else(|| Failure::Environment("cargo built no justfull".into()))
 }
 
 /// Checks the pure crates alone, so that no other crate's features reach them, with and without

@@ -30,9 +30,10 @@ use bench::Profile;
 const USAGE: &str = "\
 cargo xtask <command>
 
-  ci [--fast | --live | --from STEP]
-                               everything a change must pass; --fast: format, clippy, tidy, unit \
-                     tests; --live: the steps in real time
+  ci [--fast | --track TRACK | --from STEP]
+                               everything a change must pass; --fast: format, tidy, clippy, unit \
+                     tests; --track real-time | compiled: what runs beside the tests;
+                               --from: the steps from this one on, one after the other
   tidy                         the rules of the house that no compiler checks
   tidy --count                 lines of source and of tests
   tidy --sample N --seed S     N comments at random, to be read by someone else
@@ -118,7 +119,7 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["ci"] => ci::run(&root(), ci::Part::All),
         ["ci", "--fast"] => ci::run(&root(), ci::Part::Fast),
         ["ci", "--from", step] => ci::run(&root(), ci::Part::From(step)),
-        ["ci", "--real-time"] => ci::run(&root(), ci::Part::RealTime),
+        ["ci", "--track", name] => ci::run(&root(), ci::Part::Track(name)),
         ["tidy"] => tidy::run(&root()),
         ["tidy", "--count"] => tidy::count(&root()),
         ["tidy", "--sample", count, "--seed", seed] => {

@@ -3,10 +3,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
+use std::{fs, io};
 
-use cargo_metadata::Message;
+use cargo_metadata::{Artifact, Message};
+use tempfile::NamedTempFile;
 
 use crate::process::Captured;
 use crate::{Failure, Outcome, process};
@@ -65,7 +67,7 @@ pub(super) enum Half {
 /// # Errors
 /// The names of those that failed.
 pub(super) fn run(root: &Path, half: Half) -> Outcome {
-    let mut programs = built(root)?;
+    let mut programs: Vec<Program> = artifacts(root)?.filter_map(program).collect();
     programs.retain(|program| program.is_real_time() == (half == Half::RealTime));
     programs.reverse();
     let programs = Mutex::new(programs);
@@ -108,18 +110,48 @@ fn passes(program: &Program) -> bool {
     passed
 }
 
-/// Without examples, which are benches and are built for those, and those in the documentation,
-/// which are a step of their own.
-fn built(root: &Path) -> Outcome<Vec<Program>> {
-    let mut build = process::cargo(root);
-    build.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-run"]);
-    let output = process::stdout_of(build.arg("--message-format=json-render-diagnostics"))?;
-    let messages = Message::parse_stream(output.as_bytes()).filter_map(Result::ok);
-    Ok(messages.filter_map(program).collect())
+/// The environment variable with the path of a file of cargo's messages. Where it is set, cargo is
+/// not called: it waits for each other build.
+pub(super) const MESSAGES: &str = "XTASK_BUILT";
+
+/// Writes cargo's messages to a file for [`MESSAGES`].
+pub(super) fn keep_messages(root: &Path) -> Outcome<NamedTempFile> {
+    let cannot = |error: io::Error| Failure::Environment(format!("a temporary file: {error}"));
+    let file = NamedTempFile::new().map_err(cannot)?;
+    fs::write(&file, messages(root)?).map_err(cannot)?;
+    Ok(file)
 }
 
-fn program(message: Message) -> Option<Program> {
-    let Message::CompilerArtifact(artifact) = message else { return None };
+/// Cargo's messages about the build of all tests, built once. Without examples, which are benches
+/// and are built for those, and those in the documentation, which are a step of their own.
+fn messages(root: &Path) -> Outcome<&'static str> {
+    static BUILT: OnceLock<String> = OnceLock::new();
+    if let Some(built) = BUILT.get() {
+        return Ok(built);
+    }
+    let built = match std::env::var_os(MESSAGES) {
+        Some(path) => fs::read_to_string(&path).map_err(|error| {
+            Failure::Environment(format!("{}: {error}", Path::new(&path).display()))
+        })?,
+        None => {
+            let mut build = process::cargo(root);
+            build.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-run"]);
+            process::stdout_of(build.arg("--message-format=json-render-diagnostics"))?
+        }
+    };
+    Ok(BUILT.get_or_init(|| built))
+}
+
+/// What cargo has built for the tests.
+pub(super) fn artifacts(root: &Path) -> Outcome<impl Iterator<Item = Artifact>> {
+    let messages = Message::parse_stream(messages(root)?.as_bytes()).filter_map(Result::ok);
+    Ok(messages.filter_map(|message| match message {
+        Message::CompilerArtifact(artifact) => Some(artifact),
+        _ => None,
+    }))
+}
+
+fn program(artifact: Artifact) -> Option<Program> {
     let executable = artifact.executable.filter(|_| artifact.profile.test)?;
     Some(Program {
         name: artifact.target.name,
