@@ -147,7 +147,7 @@ fn run_tracks(root: &Path) -> Outcome {
         // them evenly.
         let own = std::process::id().to_string();
         let mut renice = Command::new("renice");
-        let _ = renice.args(["-n", "10", "-p", &own]).stdout(Stdio::null()).status();
+        let _ = renice.args(["-n", "19", "-p", &own]).stdout(Stdio::null()).status();
     }
     let mut outcome = run_steps(root, &BUILT.iter().collect::<Vec<_>>());
     for (name, track) in running {
