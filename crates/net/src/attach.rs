@@ -34,6 +34,7 @@ use link::{State, Watch};
 
 mod link;
 
+use crate::checksum;
 use crate::clock::now;
 use crate::privilege::with_capability;
 use crate::tun::is_full;
@@ -421,7 +422,7 @@ fn pair_of(datagram: &[u8]) -> Option<Pair> {
 }
 
 /// Fills in the checksum that the sender's kernel left to its interface; the field holds the
-/// pseudo-header's sum so far (RFC 1071; virtio 1.2, section 5.1.6.2).
+/// pseudo-header's sum so far (VIRTIO 1.2, section 5.1.6.2).
 fn complete_checksum(frame: &mut [u8]) {
     let (offload, ethernet) = frame.split_at_mut(OFFLOAD_BYTES);
     if offload[0] & NEEDS_CHECKSUM == 0 {
@@ -429,21 +430,7 @@ fn complete_checksum(frame: &mut [u8]) {
     }
     let start = usize::from(u16::from_ne_bytes([offload[6], offload[7]]));
     let offset = usize::from(u16::from_ne_bytes([offload[8], offload[9]]));
-    let Some(covered) = ethernet.get_mut(start..) else { return };
-    if covered.len() < offset + 2 {
-        return;
-    }
-    let mut sum = covered.chunks(2).fold(0_u32, |sum, pair| {
-        let word = u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]);
-        sum + u32::from(word)
-    });
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    // In UDP zero means "no checksum"; the same sum in its other form replaces it (RFC 768).
-    let complement = !(sum as u16);
-    let field = if complement == 0 { 0xffff } else { complement };
-    covered[offset..offset + 2].copy_from_slice(&field.to_be_bytes());
+    checksum::complete(ethernet, start, start + offset);
 }
 
 #[cfg(test)]

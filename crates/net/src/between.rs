@@ -35,6 +35,8 @@ pub(super) struct Plan {
     pub(super) mtu: u32,
     /// Packets that a device holds.
     pub(super) queue_packets: u32,
+    /// Many segments at once; see [`NetworkConfig`](crate::NetworkConfig).
+    pub(super) joined: bool,
     /// Its own addresses towards the stack.
     pub(super) own: [IpAddr; 2],
     /// Addresses of a UE and of the servers. The host reaches all addresses that share their first
@@ -52,7 +54,7 @@ impl Between {
         let namespace = Namespace::enter_new()?;
         let name = |text| LinkName::new(text).map_err(io::Error::other);
         let (core, ran) = (name(CORE)?, name(RAN)?);
-        let tuns = [Tun::create(core)?, Tun::create(ran)?];
+        let tuns = [Tun::joining(core, plan.joined)?, Tun::joining(ran, plan.joined)?];
         fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
         fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1")?;
         fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;

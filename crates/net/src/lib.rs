@@ -8,6 +8,7 @@ mod attach;
 mod between;
 mod cgroup;
 pub mod chain;
+mod checksum;
 mod clients;
 pub mod clock;
 mod command;
@@ -30,6 +31,7 @@ mod proc;
 pub mod questions;
 pub mod router;
 pub mod routing;
+pub mod segments;
 mod state;
 mod stop;
 mod tun;
@@ -48,9 +50,10 @@ pub use network::{
     Side, UeNetwork,
 };
 pub use policy::{LocalDelivery, PolicyRoute};
-pub use port::{Outages, Port};
+pub use port::{Joined, Outages, Port};
 pub use prefix::{Ports, Prefix};
 pub use privilege::{Capability, Privilege, capabilities, privilege};
+pub use segments::OFFLOAD_PREFIX;
 pub use state::{Swept, sweep};
 pub use stop::Stop;
-pub use tun::{OFFLOAD_PREFIX, Tun};
+pub use tun::Tun;

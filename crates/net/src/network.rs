@@ -65,6 +65,9 @@ pub struct NetworkConfig {
     pub queue_packets: u32,
     /// Adds a host for a proxy between the servers and the stack.
     pub proxy: bool,
+    /// TUN devices exchange many segments with the kernel at once, if the kernel can. Readers find
+    /// single datagrams either way.
+    pub joined: bool,
     /// Most bytes to which a receive buffer of the kernel's TCP grows by itself; None: the kernel's
     /// default.
     pub receive_buffer: Option<u32>,
@@ -92,6 +95,7 @@ impl NetworkConfig {
             mtu: DEFAULT_MTU,
             queue_packets: DEFAULT_QUEUE_PACKETS,
             proxy: false,
+            joined: true,
             receive_buffer: None,
             acknowledge_each: false,
         }
@@ -333,6 +337,7 @@ fn build_between(config: &NetworkConfig) -> Result<Between, SystemError> {
         let plan = Plan {
             mtu: config.mtu,
             queue_packets: config.queue_packets,
+            joined: config.joined,
             own: Side::Proxy.addresses(),
             ue: Side::Ue(0).addresses(),
             server: Side::Server.addresses(),
@@ -360,7 +365,7 @@ fn build_end(side: Side, config: &NetworkConfig) -> Result<End, SystemError> {
     })?;
     let link =
         LinkName::new(LINK).map_err(|reason| SystemError::new("name the TUN device", reason))?;
-    let tun = Tun::create(link).map_err(|error| {
+    let tun = Tun::joining(link, config.joined).map_err(|error| {
         failed(format!("open {} for {side}", tun::DEVICE), &error, "CAP_NET_ADMIN")
     })?;
     configure(side, config, &link)

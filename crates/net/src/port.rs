@@ -1,7 +1,7 @@
 //! Carriers of datagrams: a TUN device, an interface, or a test's substitute.
 
 use serde::Serialize;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
 /// An interface for IP datagrams of at most the MTU. Neither call blocks.
@@ -17,6 +17,31 @@ pub trait Port {
     /// # Errors
     /// The interface has gone, or fails.
     fn send(&mut self, packet: &[u8]) -> io::Result<bool>;
+
+    /// True if datagrams wait that were read together with the last one. They do not show at
+    /// [`Port::descriptor`].
+    fn is_midway(&self) -> bool {
+        false
+    }
+
+    /// True if it takes several segments as one packet.
+    fn joins(&self) -> bool {
+        false
+    }
+
+    /// Writes one packet of several segments: [its prefix and headers](crate::segments::Run::head),
+    /// and the payload of each segment. False when the interface accepts no more now.
+    ///
+    /// # Errors
+    /// The interface has gone, fails, or [takes none](Port::joins).
+    fn send_joined(&mut self, _parts: &[IoSlice<'_>]) -> io::Result<bool> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Packets of several segments so far.
+    fn joined(&self) -> Joined {
+        Joined::default()
+    }
 
     /// How often and how long the interface was down.
     fn outages(&self) -> Outages {
@@ -39,6 +64,15 @@ pub struct Outages {
     pub time: justfull_base::Duration,
 }
 
+/// Packets of several segments that a device exchanged with the kernel, each for many of IP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Joined {
+    /// Read and cut.
+    pub cut: u64,
+    /// Written.
+    pub joined: u64,
+}
+
 /// A borrowed port stays open when its borrower ends.
 impl<P: Port> Port for &mut P {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
@@ -47,6 +81,22 @@ impl<P: Port> Port for &mut P {
 
     fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
         (**self).send(packet)
+    }
+
+    fn is_midway(&self) -> bool {
+        (**self).is_midway()
+    }
+
+    fn joins(&self) -> bool {
+        (**self).joins()
+    }
+
+    fn send_joined(&mut self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
+        (**self).send_joined(parts)
+    }
+
+    fn joined(&self) -> Joined {
+        (**self).joined()
     }
 
     fn outages(&self) -> Outages {

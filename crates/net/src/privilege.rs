@@ -99,10 +99,12 @@ pub fn capabilities() -> Vec<Capability> {
     let opened = match &namespace {
         Ok(namespace) => namespace.enter(|| {
             let link = LinkName::new("jfcheck").map_err(io::Error::other)?;
-            Tun::create(link).map(drop)
+            Tun::joining(link, true).map(|tun| tun.cuts())
         }),
         Err(_) => Err(io::Error::other("there is no namespace to make it in")),
     };
+    let single = "the kernel offers none; packets are exchanged with it one by one";
+    let cuts = opened.as_ref().ok().copied().flatten().ok_or(single);
     let named = |name, required, found| Capability { name, required, found };
     vec![
         named("network namespaces", true, entered.map(|()| "can be made and entered".into())),
@@ -110,9 +112,10 @@ pub fn capabilities() -> Vec<Capability> {
             "TUN devices",
             true,
             opened
-                .map(|()| format!("{} opens", tun::DEVICE))
+                .map(|_cuts| format!("{} opens", tun::DEVICE))
                 .map_err(|error| with_capability(&error, "CAP_NET_ADMIN")),
         ),
+        named("many segments at once", false, cuts.map(str::to_owned).map_err(str::to_owned)),
         named("real-time priority", false, real_time()),
         named(
             "cgroup for commands",

@@ -1,19 +1,21 @@
-//! A TUN device: IP datagrams of at most the MTU, one per `read`.
+//! A TUN device: IP datagrams of at most the MTU.
 //!
 //! Without `IFF_VNET_HDR` the kernel cuts segments and fills in checksums before `read` returns,
 //! and accepts datagrams with any checksum from `write`, as if they came from a wire. `IFF_NO_PI`:
-//! no header before the datagram.
+//! no header before the datagram. A device that [cuts](Tun::create_cutting) does this work itself:
+//! one `read` brings many segments, and one `write` may take many.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use nix::errno::Errno;
 use nix::libc;
 
-use crate::Port;
 use crate::netlink::LinkName;
+use crate::port::{Joined, Port};
+use crate::segments::{Cut, LONGEST, OFFLOAD_PREFIX};
 
 /// The kernel's device for TUN and TAP.
 pub(super) const DEVICE: &str = "/dev/net/tun";
@@ -34,12 +36,10 @@ nix::ioctl_write_int_bad!(
     nix::request_code_write!(b'T', 208, size_of::<libc::c_uint>())
 );
 
-/// Bytes in front of each packet that a device with offloads reads or writes (`struct
-/// virtio_net_hdr` of linux/virtio_net.h). The kernel joins the segments of a TCP connection and
-/// leaves the checksum incomplete; it accepts packets of the same form.
-pub const OFFLOAD_PREFIX: usize = 10;
 /// Offloads of linux/if_tun.h: checksums, and TCP segments over IPv4 and IPv6.
 const OFFLOADS: libc::c_int = 0x01 | 0x02 | 0x04;
+/// The same with CWR on the first segment.
+const OFFLOADS_WITH_CWR: libc::c_int = OFFLOADS | 0x08;
 /// Checksums, and UDP datagrams over IPv4 and IPv6 (Linux 6.2).
 const UDP_OFFLOADS: libc::c_int = 0x01 | 0x20 | 0x40;
 
@@ -51,6 +51,19 @@ pub struct Tun {
     name: LinkName,
     /// The interface stays until its namespace ends.
     stays: bool,
+    /// The packet that is being cut, if this device cuts packets.
+    cutting: Option<Cutting>,
+}
+
+/// A packet of many segments, as the kernel gave it.
+#[derive(Debug)]
+struct Cutting {
+    /// The prefix and the packet.
+    bytes: Box<[u8]>,
+    cut: Option<Cut>,
+    counts: Joined,
+    /// The kernel also hands over datagrams of UDP.
+    with_udp: bool,
 }
 
 impl Tun {
@@ -58,6 +71,35 @@ impl Tun {
     /// address.
     pub(super) fn create(name: LinkName) -> io::Result<Self> {
         Self::create_with(name, 0)
+    }
+
+    /// Creates it by [`Tun::create_cutting`] if `joined`, and otherwise by [`Tun::create`].
+    pub(super) fn joining(name: LinkName, joined: bool) -> io::Result<Self> {
+        if joined { Self::create_cutting(name) } else { Self::create(name) }
+    }
+
+    /// Creates it as [`Tun::create`] does. If the kernel can, it hands over and takes segments of
+    /// TCP, and of UDP since Linux 6.2, as one packet; [`Port::receive`] cuts them.
+    fn create_cutting(name: LinkName) -> io::Result<Self> {
+        let mut tun = Self::create_with(name, libc::IFF_VNET_HDR)?;
+        let takes = |offloads| {
+            // SAFETY: TUNSETOFFLOAD takes a number, on a descriptor that is open.
+            unsafe { tun_set_offload(tun.file.as_raw_fd(), offloads) }.is_ok()
+        };
+        let with_udp = takes(OFFLOADS_WITH_CWR | UDP_OFFLOADS);
+        if with_udp || takes(OFFLOADS) {
+            let bytes = vec![0; OFFLOAD_PREFIX + LONGEST].into_boxed_slice();
+            tun.cutting = Some(Cutting { bytes, cut: None, counts: Joined::default(), with_udp });
+            return Ok(tun);
+        }
+        tun.stays = false;
+        drop(tun);
+        Self::create(name)
+    }
+
+    /// The protocols of which the kernel hands over many segments at once; none if it does not.
+    pub(super) fn cuts(&self) -> Option<&'static str> {
+        self.cutting.as_ref().map(|of| if of.with_udp { "TCP and UDP" } else { "TCP" })
     }
 
     /// Creates it as [`Tun::create_passing`] does, with offloads: each packet has a prefix of
@@ -99,7 +141,7 @@ impl Tun {
         // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives until the call returns, on a
         // descriptor that is open.
         unsafe { tun_set_iff(file.as_raw_fd(), &raw const request) }?;
-        Ok(Self { file, name, stays: true })
+        Ok(Self { file, name, stays: true, cutting: None })
     }
 
     /// Creates it as [`Tun::create`] does; a drop removes the interface.
@@ -145,27 +187,90 @@ impl Drop for Tun {
     }
 }
 
-impl Port for Tun {
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+impl Tun {
+    /// Reads one packet into `buffer`, whatever it is.
+    fn read(file: &mut File, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
-            match self.file.read(buffer) {
+            match file.read(buffer) {
                 Ok(length) => return Ok(Some(length)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.explain(error)),
+                Err(error) => return Err(error),
             }
         }
     }
 
-    fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
+    /// Writes one packet in `parts`.
+    fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
         loop {
-            match self.file.write(packet) {
+            match self.file.write_vectored(parts) {
                 Ok(_) => return Ok(true),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if is_full(&error) => return Ok(false),
                 Err(error) => return Err(self.explain(error)),
             }
         }
+    }
+}
+
+impl Cutting {
+    /// The next segment, or the next packet from `file`.
+    fn receive(&mut self, file: &mut File, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let mut cut = match self.cut.take() {
+            Some(cut) => cut,
+            None => {
+                let Some(length) = Tun::read(file, &mut self.bytes)? else { return Ok(None) };
+                let Some(cut) = Cut::new(&self.bytes[..length]) else {
+                    // Its prefix contradicts it. Its reader finds it too long or malformed.
+                    let packet = self.bytes[..length].get(OFFLOAD_PREFIX..).unwrap_or_default();
+                    let kept = packet.len().min(buffer.len());
+                    buffer[..kept].copy_from_slice(&packet[..kept]);
+                    return Ok(Some(kept));
+                };
+                self.counts.cut += u64::from(cut.is_many());
+                cut
+            }
+        };
+        let length = cut.next(&self.bytes[OFFLOAD_PREFIX..], buffer);
+        self.cut = Some(cut).filter(Cut::is_midway);
+        Ok(length)
+    }
+}
+
+impl Port for Tun {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let read = match &mut self.cutting {
+            None => Self::read(&mut self.file, buffer),
+            Some(cutting) => cutting.receive(&mut self.file, buffer),
+        };
+        read.map_err(|error| self.explain(error))
+    }
+
+    fn is_midway(&self) -> bool {
+        self.cutting.as_ref().is_some_and(|cutting| cutting.cut.is_some())
+    }
+
+    fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
+        match self.cutting {
+            None => self.write(&[IoSlice::new(packet)]),
+            Some(_) => self.write(&[IoSlice::new(&[0; OFFLOAD_PREFIX]), IoSlice::new(packet)]),
+        }
+    }
+
+    fn joins(&self) -> bool {
+        self.cutting.is_some()
+    }
+
+    fn send_joined(&mut self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
+        let sent = self.write(parts)?;
+        if let Some(cutting) = &mut self.cutting {
+            cutting.counts.joined += u64::from(sent);
+        }
+        Ok(sent)
+    }
+
+    fn joined(&self) -> Joined {
+        self.cutting.as_ref().map_or_else(Joined::default, |cutting| cutting.counts)
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
