@@ -4,11 +4,12 @@
 use crate::ask::{Ask, Asker, What};
 use crate::config::N3Config;
 use crate::machine::{Direction, HEADROOM, Machine};
-use crate::segments::{Cut, Join, Pack};
+use crate::segments::{Join, Pack};
 use crate::status::{self, Seen, Totals};
 use justfull_base::Instant;
 use justfull_net::clock::{Clock, SlotClock};
 use justfull_net::questions::Servers;
+use justfull_net::segments::{Cut, LONGEST};
 use justfull_net::{
     Copies, Detour, DetourConfig, Domain, OFFLOAD_PREFIX, Port, Stop, SystemError, router,
 };
@@ -22,8 +23,6 @@ use std::sync::mpsc::{Receiver, channel};
 
 /// Packets read from one device before the next device.
 const PACKETS: usize = 64;
-/// The longest packet.
-const LONGEST: usize = 65_535;
 /// Offset of an inner packet that gets headers and a prefix.
 const AT: usize = OFFLOAD_PREFIX + HEADROOM;
 /// Turns between two checks for requests and signals.
@@ -225,12 +224,14 @@ impl Service {
         let detour = &mut self.detours[direction as usize];
         for _ in 0..PACKETS {
             let Some(length) = device.receive(&mut self.joined)? else { return Ok(false) };
-            let Some(mut cut) = Cut::new(&self.joined[..length]) else { continue };
-            let Some(route) = self.machine.route(now, direction, cut.packet()) else { continue };
+            let whole = &self.joined[..length];
+            let Some(mut cut) = Cut::new(whole) else { continue };
+            let whole = &whole[OFFLOAD_PREFIX..];
+            let Some(route) = self.machine.route(now, direction, whole) else { continue };
             let refused = &mut self.totals.refused;
             let mut count = |sent: io::Result<bool>| *refused += u64::from(!sent.unwrap_or(false));
             let (pack, joins) = (&mut self.pack, detour.takes_joined() && cut.is_many());
-            while let Some(length) = cut.next(&mut self.buffer[AT..]) {
+            while let Some(length) = cut.next(whole, &mut self.buffer[AT..]) {
                 let packet = &mut self.buffer[..AT + length];
                 let Some(begin) = self.machine.wrap(&route, packet, AT, !joins) else {
                     count(Ok(false));
