@@ -104,6 +104,15 @@ impl Plan {
     /// The run of `job`.
     pub(super) fn chosen(&self, job: &Job) -> Result<Chosen<'_>, Failure> {
         let config = self.scenario.world(job).map_err(|e| Failure::usage(&e))?;
+        if let Some(cells) = &config.cells {
+            return Err(Failure::Usage(format!(
+                "{}: field `cell` (method {}): found {} cells; a live run has one cell: allowed is \
+                 no `[[cell]]`, or `justfull run`",
+                self.file.display(),
+                job.method,
+                cells.cells.len()
+            )));
+        }
         Ok(Chosen { scenario: &self.scenario, job: job.clone(), config })
     }
 

@@ -208,7 +208,7 @@ fn what_a_street_refuses_is_one_message_each() {
 
 /// Refused before any change to this machine.
 #[test]
-fn a_live_run_refuses_a_scenario_and_a_method_with_a_proxy() {
+fn a_live_run_refuses_several_cells_and_a_scenario_and_a_method_with_a_proxy() {
     let of = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
         let folder = tempfile::tempdir().expect("a folder can be made");
@@ -228,6 +228,11 @@ fn a_live_run_refuses_a_scenario_and_a_method_with_a_proxy() {
         &of(&["live-lte", "--method", "RAPID"]),
         "live-lte: field `proxy.control` (method RAPID): found rapid, which needs a proxy; \
          allowed is a method without one, *",
+    );
+    refused(
+        &of(&["two-cells-walk"]),
+        "two-cells-walk: field `cell` (method Vanilla): found 2 cells; a live run has one cell: \
+         allowed is no `[[cell]]`, *",
     );
 }
 
