@@ -148,6 +148,7 @@ fn session(args: &LiveArgs) -> Result<Session, Failure> {
         congestion_control: args.congestion_control.clone(),
         attach,
         receive_buffer: None,
+        single: args.single,
         acknowledge_each: false,
     })
 }

@@ -31,13 +31,14 @@ use crate::reports::ReportStream;
 use flows::{FlowTable, Members};
 use justfull_base::{DropReason, Duration, Instant, Packet};
 use justfull_net::clock::{Clock, Priority, wake_period};
-use justfull_net::{Outages, Port, SystemError};
+use justfull_net::{Joined, Outages, Port, SystemError};
 use justfull_ran::{Stack, StatusWay};
 use justfull_run::CoreLoss;
 use justfull_run::results::{ReportsResult, RunResult};
 use justfull_run::uplink::Uplink;
 use justfull_run::wire::Wires;
-use ports::{Read, receive, send};
+use outlet::Outlet;
+use ports::{Read, Reads, receive};
 use side::{Arrival, Side};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -46,6 +47,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 mod build;
 mod flows;
 mod names;
+mod outlet;
 mod ports;
 mod side;
 mod sojourn;
@@ -67,9 +69,6 @@ pub const CATCH_UP: Duration = Duration::from_millis(100);
 
 /// Marks a STATUS PDU on the uplink: buffers and flows have smaller numbers.
 const STATUS: u64 = 1 << 63;
-
-/// Most datagrams read from one interface per wake-up; the rest waits for the next.
-const READ_AT_ONCE: usize = 8_192;
 
 /// Time between two views of the run.
 const VIEW_PERIOD: Duration = Duration::from_millis(100);
@@ -121,6 +120,9 @@ pub struct Live<P> {
     server: P,
     ues: Vec<P>,
     waiting: Waiting,
+    /// Packets that are being written to a UE, and to the server.
+    outlet: Outlet,
+    outlet_up: Outlet,
     ue_of: BTreeMap<[u8; 16], u32>,
     /// The UE that gets packets to all other addresses.
     any_ue: Option<u32>,
@@ -196,7 +198,8 @@ impl<P: Port> Live<P> {
     }
 
     fn read_server(&mut self, stamp: Instant) -> Result<(), SystemError> {
-        for _ in 0..READ_AT_ONCE {
+        let mut reads = Reads::default();
+        while reads.go_on(&self.server) {
             let read = receive(&mut self.server, &mut self.side.arena, self.mtu, &mut self.down);
             let (handle, mut datagram) =
                 match read.map_err(|e| SystemError::new("read from the server's side", e))? {
@@ -245,7 +248,8 @@ impl<P: Port> Live<P> {
             self.waiting.look().map_err(|e| SystemError::new("watch the UEs' interfaces", e))?;
         for number in 0..found.len() {
             let of_port = self.waiting.found(number);
-            for _ in 0..READ_AT_ONCE {
+            let mut reads = Reads::default();
+            while reads.go_on(&self.ues[of_port as usize]) {
                 let port = &mut self.ues[of_port as usize];
                 let read = receive(port, &mut self.side.arena_up, self.mtu, &mut self.up);
                 let (handle, datagram) = match read
@@ -294,16 +298,32 @@ impl<P: Port> Live<P> {
         let mut wrote = false;
         while let Some(Arrival { handle, ue }) = self.side.air.pop(now) {
             wrote = true;
-            let sent =
-                send(&mut self.ues[ue as usize], &mut self.side.arena, handle, &mut self.down);
+            if self.outlet.waits_for().is_some_and(|other| other != ue)
+                && let Err(error) = self.flush_ue()
+            {
+                outlet::refuse(&mut self.side.arena, handle, &mut self.down);
+                return Err(error);
+            }
+            let (port, arena) = (&mut self.ues[ue as usize], &mut self.side.arena);
+            let sent = self.outlet.push(port, ue, arena, handle, &mut self.down);
             sent.map_err(|e| SystemError::new(format!("write to UE {ue}'s side"), e))?;
         }
+        self.flush_ue()?;
         Ok(wrote)
+    }
+
+    /// Writes the packets that wait for a UE's interface.
+    fn flush_ue(&mut self) -> Result<(), SystemError> {
+        let Some(ue) = self.outlet.waits_for() else { return Ok(()) };
+        let port = &mut self.ues[ue as usize];
+        let sent = self.outlet.flush(port, &mut self.side.arena, &mut self.down);
+        sent.map_err(|e| SystemError::new(format!("write to UE {ue}'s side"), e))
     }
 
     /// Writes arrived packets to the server; true if there was any.
     fn write_server(&mut self, now: Instant) -> Result<bool, SystemError> {
         let mut wrote = false;
+        let failed = |e| SystemError::new("write to the server's side", e);
         while self.uplink.next() <= now {
             let due = self.uplink.next();
             let Self { uplink, side, .. } = self;
@@ -323,11 +343,14 @@ impl<P: Port> Live<P> {
                 if let Some(capture) = &mut side.capture {
                     capture.arrived(due, side.arena_up.bytes(handle));
                 }
-                let sent = send(&mut self.server, &mut side.arena_up, handle, &mut self.up);
-                sent.map_err(|e| SystemError::new("write to the server's side", e))?;
+                let (port, arena) = (&mut self.server, &mut side.arena_up);
+                let sent = self.outlet_up.push(port, 0, arena, handle, &mut self.up);
+                sent.map_err(failed)?;
             }
             self.up.dropped += lost;
         }
+        let arena = &mut self.side.arena_up;
+        self.outlet_up.flush(&mut self.server, arena, &mut self.up).map_err(failed)?;
         Ok(wrote)
     }
 
@@ -433,6 +456,9 @@ impl<P: Port> Live<P> {
             "each buffer in use holds a queued packet"
         );
         let reports = self.reports.as_ref().map(ReportStream::counts);
+        let joined = self.ues.iter().map(Port::joined).fold(self.server.joined(), |sum, of| {
+            Joined { cut: sum.cut + of.cut, joined: sum.joined + of.joined }
+        });
         let wan = self.wan.map(Wan::finish);
         let report = LiveReport {
             priority,
@@ -453,6 +479,7 @@ impl<P: Port> Live<P> {
             capture: self.side.capture.as_ref().map(Recorder::report),
             reports,
             wan,
+            joined,
             outages: self.ues.iter().map(Port::outages).fold(self.server.outages(), |sum, of| {
                 Outages { count: sum.count + of.count, time: sum.time + of.time }
             }),

@@ -5,8 +5,8 @@ use crate::lateness::LatenessReport;
 use crate::packet::Malformed;
 use crate::reports::ReportCounts;
 use justfull_base::Duration;
-use justfull_net::Outages;
 use justfull_net::clock::Priority;
+use justfull_net::{Joined, Outages};
 use serde::Serialize;
 
 /// Datagrams from one side, and their fate: `received = malformed + no_ue + no_buffer + dropped +
@@ -91,6 +91,8 @@ pub struct LiveReport {
     /// Between the servers and a proxy, down and up; none without a proxy. The other accounts then
     /// count packets between the proxy and the UEs.
     pub wan: Option<[Account; 2]>,
+    /// Packets that the kernel gave or took as many segments at once.
+    pub joined: Joined,
     /// Times when an attached interface was down.
     pub outages: Outages,
     /// Servers that ended before the run: their command lines, and statuses as a shell reports

@@ -48,6 +48,8 @@ pub struct Session {
     /// Most bytes to which a receive buffer of the kernel's TCP grows by itself; None: the kernel's
     /// default.
     pub receive_buffer: Option<u32>,
+    /// The kernel gives and takes each datagram alone, never many segments at once.
+    pub single: bool,
     /// The kernel's receivers acknowledge each segment behind a hole at once, as simulated ones do.
     pub acknowledge_each: bool,
 }
@@ -156,6 +158,7 @@ impl Session {
             ues: networks,
             mtu,
             proxy,
+            joined: !self.single,
             receive_buffer: self.receive_buffer,
             acknowledge_each: self.acknowledge_each,
             ..NetworkConfig::new(0)

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi};
+use justfull_live::capture::{Place, Recorder, ring};
 use justfull_live::{Ends, Live, LiveOptions, LiveReport, UePort};
 use justfull_net::clock::{PRIORITY, SlotClock, raise_priority};
 use justfull_net::{Network, NetworkConfig, Side, capabilities};
@@ -21,6 +22,7 @@ use justfull_ran::{
 };
 use justfull_run::results::{FlowResult, RunResult};
 use justfull_run::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
+use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::sync::Arc;
 
@@ -150,7 +152,17 @@ fn through_with(
     options: &LiveOptions,
     work: impl FnOnce(&Network),
 ) -> (RunResult, LiveReport) {
-    let mut network = Network::build(&NetworkConfig::new(1)).expect("a network");
+    across(config, options, &NetworkConfig::new(1), ring(1).0, work)
+}
+
+fn across(
+    config: &WorldConfig,
+    options: &LiveOptions,
+    network: &NetworkConfig,
+    recorder: Recorder,
+    work: impl FnOnce(&Network),
+) -> (RunResult, LiveReport) {
+    let mut network = Network::build(network).expect("a network");
     let mut take = |side| network.take_tun(side).expect("each is taken once");
     let (server, ue) = (take(Side::Server), take(UE));
     let stop = AtomicBool::new(false);
@@ -159,7 +171,7 @@ fn through_with(
             let ends =
                 Ends { ues: vec![UePort { port: ue, addresses: UE.addresses().to_vec() }], server };
             let live = Live::new(config, options, ends).expect("sound settings");
-            live.run(
+            live.recorded(recorder).run(
                 &mut SlotClock::start().expect("a clock"),
                 raise_priority(PRIORITY),
                 &stop,
@@ -295,4 +307,100 @@ fn a_flood_without_buffers_has_entered_and_is_dropped_and_the_way_up_loses_nothi
     let seen = down.received - down.malformed_total() - down.no_ue;
     assert_eq!(sum(|flow| flow.entered_packets), seen, "all that came: {down:?}");
     assert_eq!(sum(|flow| flow.dropped_packets), down.no_buffer + down.dropped);
+}
+
+/// A cell of 800 Mbit/s.
+fn wide() -> WorldConfig {
+    let mut config = config(Vec::new());
+    config.stack.channel = ChannelConfig::Constant(ConstantConfig { per_slot: 100_000 });
+    config.stack.rlc.queue = QueueConfig::tail_drop(Limit::Bytes(8_000_000));
+    config
+}
+
+/// Sends `bytes` from one side to the other over one TCP connection, and checks what arrives.
+fn transfer(network: &Network, from: Side, to: Side, address: IpAddr, bytes: usize) {
+    let listener = network.inside(from, || TcpListener::bind((address, 0))).expect("a listener");
+    let target = listener.local_addr().expect("its address");
+    let mut reader =
+        network.inside(to, || TcpStream::connect_timeout(&target, PATIENCE)).expect("it opens");
+    let (mut writer, _) = listener.accept().expect("its other end");
+    let content = |i: usize| (i * 7 + i / 251) as u8;
+    let sent: Vec<u8> = (0..bytes).map(content).collect();
+    let sender = thread::spawn(move || writer.write_all(&sent));
+    let mut received = vec![0; bytes];
+    reader.set_read_timeout(Some(PATIENCE)).expect("a time");
+    reader.read_exact(&mut received).expect("it arrives");
+    sender.join().expect("it ends").expect("sent");
+    assert!(received.iter().enumerate().all(|(i, byte)| *byte == content(i)), "the same bytes");
+}
+
+#[test]
+fn segments_that_the_kernel_joins_are_packets_in_the_stack_and_whole_at_their_ends() {
+    if !can_build() {
+        return;
+    }
+    let (recorder, frames) = ring(200_000);
+    let (options, network) = (LiveOptions::default(), NetworkConfig::new(1));
+    let (result, report) = across(&wide(), &options, &network, recorder, |network| {
+        for address in Side::Server.addresses() {
+            transfer(network, Side::Server, UE, address, 4_000_000);
+        }
+        for address in UE.addresses() {
+            transfer(network, UE, Side::Server, address, 1_000_000);
+        }
+    });
+    let mut reached = 0;
+    let seen = frames.drain(|frame| {
+        reached += u64::from(frame.place == Place::Air);
+        if frame.original > 1_500 { Err(frame.original) } else { Ok(()) }
+    });
+    assert_eq!((seen, reached), (Ok(false), report.down.delivered), "each packet alone");
+    assert!(report.joined.cut > 50 && report.joined.joined > 10, "{:?}", report.joined);
+    for (account, least) in [(report.down, 8_000_000 / 1_448), (report.up, 2_000_000 / 1_448)] {
+        assert_eq!((account.malformed_total(), account.refused), (0, 0), "{account:?}");
+        assert!(account.delivered >= least, "none is longer than the MTU: {account:?}");
+    }
+    assert!(delivered(&result, 9) >= 8_000_000 / 1_448, "{:?}", result.flows);
+}
+
+#[test]
+fn without_offloads_the_kernel_gives_and_takes_single_packets() {
+    if !can_build() {
+        return;
+    }
+    let network = NetworkConfig { joined: false, ..NetworkConfig::new(1) };
+    let (options, (recorder, _)) = (LiveOptions::default(), ring(1));
+    let (_, report) = across(&wide(), &options, &network, recorder, |network| {
+        transfer(network, Side::Server, UE, v6(Side::Server).into(), 1_000_000);
+    });
+    assert_eq!((report.joined.cut, report.joined.joined), (0, 0));
+    assert!(report.down.delivered >= 1_000_000 / 1_440, "{:?}", report.down);
+}
+
+#[test]
+fn datagrams_that_a_socket_sends_at_once_arrive_each() {
+    if !can_build() {
+        return;
+    }
+    let (_, report) = through(&wide(), |network| {
+        for (from, to) in Side::Server.addresses().into_iter().zip(UE.addresses()) {
+            let bind = |side, address| {
+                let socket = network.inside(side, || UdpSocket::bind((address, 0)));
+                let socket = socket.expect("a socket");
+                socket.set_read_timeout(Some(PATIENCE)).expect("a time");
+                socket
+            };
+            let (server, ue) = (bind(Side::Server, from), bind(UE, to));
+            setsockopt(&server, sockopt::UdpGsoSegment, &1_000).expect("Linux has it since 4.18");
+            let sent: Vec<u8> = (0..30_500_usize).map(|i| (i / 1_000) as u8).collect();
+            server.send_to(&sent, ue.local_addr().expect("its address")).expect("sent");
+            for (number, datagram) in sent.chunks(1_000).enumerate() {
+                let mut received = [0; 1_500];
+                let length = ue.recv(&mut received).expect("it arrives");
+                assert_eq!(&received[..length], datagram, "datagram {number}");
+            }
+        }
+    });
+    assert_eq!((report.down.malformed_total(), report.down.refused), (0, 0));
+    assert!(report.down.delivered >= 62, "{:?}", report.down);
 }

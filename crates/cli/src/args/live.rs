@@ -86,6 +86,10 @@ pub(crate) struct LiveArgs {
     /// and the control that the method names. If the proxy fails, the run fails.
     #[arg(long, value_name = "FILE", conflicts_with = "attach")]
     pub(crate) proxy: Option<PathBuf>,
+    /// Exchange each packet with the kernel alone. By default the kernel hands over and takes many
+    /// segments at once, which is faster; packets, their order and their delays are the same
+    #[arg(long, conflicts_with = "attach")]
+    pub(crate) single: bool,
     /// Send the scenario's own flows beside the command
     #[arg(long)]
     pub(crate) flows: bool,

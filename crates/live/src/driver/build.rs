@@ -1,6 +1,7 @@
 //! Builds a live run: its ends, links and observers.
 
 use super::flows::{self, FlowTable};
+use super::outlet::Outlet;
 use super::side::Side;
 use super::waiting::Waiting;
 use super::wan::Wan;
@@ -107,6 +108,8 @@ impl<P: Port> Live<P> {
             waiting: Waiting::on(&ues)
                 .map_err(|e| SystemError::new("watch the UEs' interfaces", e))?,
             ues,
+            outlet: Outlet::new(),
+            outlet_up: Outlet::new(),
             ue_of,
             any_ue,
             behind_one: false,

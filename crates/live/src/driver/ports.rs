@@ -5,6 +5,23 @@ use crate::packet::{Datagram, Malformed, parse};
 use crate::report::Account;
 use justfull_net::Port;
 
+/// Most datagrams read from one interface per wake-up; the rest waits for the next, but for those
+/// that were read together with the last.
+const READ_AT_ONCE: usize = 8_192;
+
+/// Readings of one interface in one wake-up.
+#[derive(Default)]
+pub(super) struct Reads(usize);
+
+impl Reads {
+    /// True if `port` may be read once more.
+    #[inline]
+    pub(super) fn go_on<P: Port>(&mut self, port: &P) -> bool {
+        self.0 += 1;
+        self.0 <= READ_AT_ONCE || port.is_midway()
+    }
+}
+
 /// The result of a reading.
 pub(super) enum Read {
     Nothing,

@@ -24,6 +24,7 @@ use std::sync::Arc;
 mod buffers;
 mod devices;
 mod flows;
+mod joined;
 mod lateness;
 mod upload;
 

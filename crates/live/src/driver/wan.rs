@@ -6,8 +6,8 @@
 //! ```
 //! Packets between the proxy's host and the UEs pass the stack's port.
 
-use super::READ_AT_ONCE;
-use super::ports::{Read, receive, send};
+use super::outlet::Outlet;
+use super::ports::{Read, Reads, receive};
 use crate::arena::Arena;
 use crate::packet::FragmentPorts;
 use crate::recorder::LiveRecorder;
@@ -24,13 +24,15 @@ struct Way {
     arena: Arena,
     fragments: FragmentPorts,
     wires: Wires<u64>,
+    outlet: Outlet,
     account: Account,
 }
 
 impl Way {
     fn new(arena: Arena, rate: BitRate, delays: impl Iterator<Item = Duration>) -> Self {
         let wires = Wires::new(rate, delays);
-        Self { arena, fragments: FragmentPorts::new(), wires, account: Account::default() }
+        let (fragments, outlet) = (FragmentPorts::new(), Outlet::new());
+        Self { arena, fragments, wires, outlet, account: Account::default() }
     }
 
     /// Reads the packets that wait at `from`, with `stamp`; `link` finds the link of a flow.
@@ -41,7 +43,8 @@ impl Way {
         mtu: u32,
         link: impl Fn(&FiveTuple) -> u32,
     ) -> std::io::Result<()> {
-        for _ in 0..READ_AT_ONCE {
+        let mut reads = Reads::default();
+        while reads.go_on(from) {
             match receive(from, &mut self.arena, mtu, &mut self.account)? {
                 Read::Nothing => break,
                 Read::Accounted => {}
@@ -62,10 +65,10 @@ impl Way {
         while self.wires.next() <= now {
             let due = self.wires.next();
             while let Some(handle) = self.wires.pop(due) {
-                send(to, &mut self.arena, handle, &mut self.account)?;
+                self.outlet.push(to, 0, &mut self.arena, handle, &mut self.account)?;
             }
         }
-        Ok(())
+        self.outlet.flush(to, &mut self.arena, &mut self.account)
     }
 
     /// Its account at the end of the run.
