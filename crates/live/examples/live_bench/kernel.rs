@@ -8,7 +8,9 @@ use justfull_live::{Ends, Live, LiveOptions, LiveReport, UePort};
 use justfull_net::clock::{PRIORITY, Priority, SlotClock, raise_priority};
 use justfull_net::{Network, NetworkConfig, Side, Tun, UeNetwork, privilege};
 use justfull_net::{Port, SystemError};
-use justfull_run::{Traffic, Transport, WorldConfig};
+use justfull_ran::channel::{ChannelConfig, McsConfig};
+use justfull_ran::{CarrierConfig, CarrierKind, MacConfig, PollConfig, UplinkMacConfig};
+use justfull_run::{Traffic, Transport, UplinkStack, WorldConfig};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::time::{ClockId, clock_gettime};
 use std::io;
@@ -34,6 +36,12 @@ fn download() -> Traffic {
     Traffic::Tcp { sender, receiver, size: None, rate: None, transport: Transport::Tcp }
 }
 
+/// A greedy upload with CUBIC.
+fn upload() -> Traffic {
+    let (sender, receiver) = (Box::default(), Box::default());
+    Traffic::Upload { sender, receiver, size: None, rate: None, transport: Transport::Tcp }
+}
+
 /// CPU time of this thread.
 fn cpu_time() -> Duration {
     let now =
@@ -41,16 +49,18 @@ fn cpu_time() -> Duration {
     Duration::from_nanos((now.tv_sec() * 1_000_000_000 + now.tv_nsec()).cast_unsigned())
 }
 
-/// Runs the flows of `config` for its duration while `carry` connects the sides. Returns the result
+/// Runs the flows of `config` for its duration while `carry` connects the sides, whose kernel hands
+/// over many segments at once if `joined`. Returns the result
 /// of `carry`, and the payload that arrived at the UE in Gbit/s.
-fn joined<T: Send>(
+fn connected<T: Send>(
     config: &WorldConfig,
+    joined: bool,
     carry: impl FnOnce(Tun, Tun, &AtomicBool) -> Result<T, SystemError> + Send,
 ) -> Result<(T, f64), SystemError> {
     privilege()?;
     let control = Some("cubic".to_owned());
     let ues = vec![UeNetwork { down: control.clone(), up: control }];
-    let mut network = Network::build(&NetworkConfig { ues, ..NetworkConfig::new(1) })?;
+    let mut network = Network::build(&NetworkConfig { ues, joined, ..NetworkConfig::new(1) })?;
     let mut take = |side| network.take_tun(side).expect("each is taken once");
     let (server, ue) = (take(Side::Server), take(Side::Ue(0)));
     let stop = AtomicBool::new(false);
@@ -116,9 +126,9 @@ fn wide(seconds: u64) -> WorldConfig {
     )
 }
 
-/// Throughput of a forwarder that only reads and writes.
+/// Throughput of a forwarder that only reads and writes single datagrams.
 pub(super) fn forward(seconds: u64) -> Result<(), SystemError> {
-    let (carried, rate) = joined(&wide(seconds), |server, ue, stop| {
+    let (carried, rate) = connected(&wide(seconds), false, |server, ue, stop| {
         let (priority, before) = (raise_priority(PRIORITY), cpu_time());
         let packets =
             forward_until(stop, server, ue).map_err(|e| SystemError::new("forward", e))?;
@@ -139,20 +149,23 @@ fn run(
     let ends = Ends { ues: vec![UePort { port: ue, addresses: Vec::new() }], server };
     let live = Live::new(config, &LiveOptions::default(), ends)?;
     let (result, report) = live.run(&mut SlotClock::start()?, priority, stop, &mut ());
-    assert_eq!(
-        result.conservation.delivered,
-        result.flows.iter().map(|f| f.delivered_packets).sum::<u64>()
-    );
+    // The row of an upload counts what goes up.
+    if config.flows.iter().all(|flow| !flow.is_upload()) {
+        let delivered = result.flows.iter().map(|flow| flow.delivered_packets).sum::<u64>();
+        assert_eq!(result.conservation.delivered, delivered);
+    }
     Ok((report, cpu_time() - before))
 }
 
-/// Throughput of the whole stack.
-pub(super) fn stack(seconds: u64) -> Result<(), SystemError> {
+/// Throughput of the whole stack, with many segments at once if `joined`.
+pub(super) fn stack(joined: bool, seconds: u64) -> Result<(), SystemError> {
     let config = wide(seconds);
     let longer = WorldConfig { duration: config.duration.times(2), ..config.clone() };
-    let ((report, cpu), rate) = joined(&config, |server, ue, stop| run(&longer, server, ue, stop))?;
+    let ((report, cpu), rate) =
+        connected(&config, joined, |server, ue, stop| run(&longer, server, ue, stop))?;
     let packets = report.down.received + report.up.received;
-    throughput_line("stack", rate, &Carried { packets, cpu, priority: report.priority });
+    let name = if joined { "stack" } else { "single" };
+    throughput_line(name, rate, &Carried { packets, cpu, priority: report.priority });
     Ok(())
 }
 
@@ -160,13 +173,37 @@ pub(super) fn stack(seconds: u64) -> Result<(), SystemError> {
 pub(super) fn slots(slot: Duration, seconds: u64) -> Result<(), SystemError> {
     let mut config = config(slot, BitRate(100_000_000), Duration::from_secs(seconds), download());
     config.stack.rlc.queue.limit = justfull_queue::Limit::Bytes(500_000);
-    let ((report, _), rate) = joined(&config, |server, ue, stop| run(&config, server, ue, stop))?;
+    lateness("slots", slot, &config)
+}
+
+/// Lateness of the loop with slots of `slot` and an upload of 100 Mbit/s over the uplink's stack:
+/// NR in TDD, with requests, reports and grants.
+pub(super) fn uploads(slot: Duration, seconds: u64) -> Result<(), SystemError> {
+    let mut config = config(slot, BitRate(100_000_000), Duration::from_secs(seconds), upload());
+    let (kind, tdd) = (CarrierKind::Nr, "DDDUU".into());
+    let mac = UplinkMacConfig {
+        slot: PollConfig::every(slot),
+        carrier: CarrierConfig { kind, n_prb: 245, tdd, ..CarrierConfig::default() },
+        ..UplinkMacConfig::default()
+    };
+    let mut chain = config.stack.clone();
+    chain.mac = MacConfig::Uplink(mac);
+    chain.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![27], ..McsConfig::default() });
+    chain.rlc.queue.limit = justfull_queue::Limit::Bytes(500_000);
+    config.uplink.stack = Some(Box::new(UplinkStack { chain, ack_filter: false }));
+    lateness("uploads", slot, &config)
+}
+
+/// Lateness of the loop of `config`, which carries 100 Mbit/s.
+fn lateness(name: &str, slot: Duration, config: &WorldConfig) -> Result<(), SystemError> {
+    let ((report, _), rate) =
+        connected(config, true, |server, ue, stop| run(config, server, ue, stop))?;
     if rate < 0.05 {
         return Err(SystemError::new(
             "measure lateness",
             format!("only {rate:.3} Gbit/s were carried"),
         ));
     }
-    line("slots", slot, &report.priority, &report.lateness);
+    line(name, slot, &report.priority, &report.lateness);
     Ok(())
 }

@@ -5,8 +5,10 @@
 //! live_bench memory [SECONDS]     throughput and lateness between two ports in memory
 //! live_bench forward [SECONDS]    TCP through two namespaces and a forwarder that copies datagrams
 //! live_bench stack [SECONDS]      the same through the whole stack
+//! live_bench single [SECONDS]     the same without offloads
 //! live_bench bare SLOT_US [SECONDS]  how late a loop is that does nothing but wake
 //! live_bench slots SLOT_US [SECONDS] how late the loop of a live run is that carries 100 Mbit/s
+//! live_bench uploads SLOT_US [SECONDS]  the same with an upload through the uplink's stack
 //! ```
 //! Each prints lines of JSON. Meaningful timings need the right to `SCHED_FIFO`; each line says
 //! whether the program had it. `cargo xtask bench live` runs all but the second.
@@ -106,8 +108,8 @@ fn check() -> Result<(), SystemError> {
     Ok(())
 }
 
-const USAGE: &str = "live_bench check, memory|forward|stack [SECONDS] or bare|slots SLOT_US \
-                     [SECONDS]; numbers above 0";
+const USAGE: &str = "live_bench check, memory|forward|stack|single [SECONDS] or \
+                     bare|slots|uploads SLOT_US [SECONDS]; numbers above 0";
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -122,9 +124,11 @@ fn main() {
             (Some("check"), ..) => check(),
             (Some("memory"), Some(seconds), ..) => memory::run(seconds),
             (Some("forward"), Some(seconds), ..) => kernel::forward(seconds),
-            (Some("stack"), Some(seconds), ..) => kernel::stack(seconds),
+            (Some("stack"), Some(seconds), ..) => kernel::stack(true, seconds),
+            (Some("single"), Some(seconds), ..) => kernel::stack(false, seconds),
             (Some("bare"), _, Some(seconds), Some(slot)) => bare(slot, seconds),
             (Some("slots"), _, Some(seconds), Some(slot)) => kernel::slots(slot, seconds),
+            (Some("uploads"), _, Some(seconds), Some(slot)) => kernel::uploads(slot, seconds),
             _ => {
                 eprintln!("usage: {USAGE}");
                 std::process::exit(2);
