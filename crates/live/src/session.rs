@@ -222,7 +222,7 @@ impl Session {
             addresses: if ue == 0 { Vec::new() } else { Side::Ue(ue).addresses().to_vec() },
         };
         let ues = Attachment::share(ue_side, count).into_iter().enumerate().map(port).collect();
-        let ends = Ends { ues, server: Attachment::Whole(server) };
+        let ends = Ends { ues, server: Attachment::Whole(Box::new(server)) };
         let live = Live::new(config, options, ends)?.behind_one();
         let live = tapped(live, taps.recorder, taps.reports);
         let host = Host::create()?;

@@ -5,8 +5,8 @@
 //! other frames (mainly ARP) are forwarded at once.
 //!
 //! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` marks it, and this
-//! module fills the checksum in. A frame that the kernel merged from several cannot be a unit of a
-//! queue: the error says how to turn merging off.
+//! module fills the checksum in. A frame that the kernel made of several is cut into them. Where
+//! hardware merged frames and gave no place of a checksum, an error says how to turn that off.
 //!
 //! When an interface goes down, this module waits for it up to half a minute and refuses datagrams
 //! for it meanwhile.
@@ -37,6 +37,7 @@ mod link;
 use crate::checksum;
 use crate::clock::now;
 use crate::privilege::with_capability;
+use crate::segments::{Cut, LONGEST};
 use crate::tun::is_full;
 use crate::{Outages, Port, SystemError};
 
@@ -91,8 +92,12 @@ pub struct Attached {
     came: Arc<Mutex<Headers>>,
     /// Headers of datagrams received at the other interface.
     to_go: Arc<Mutex<Headers>>,
+    /// The frame that was read last, and the frame that is sent.
     frame: Vec<u8>,
+    out: Vec<u8>,
     unknown: u64,
+    /// The datagram of many segments in `frame` that is being cut.
+    cut: Option<Cut>,
     /// Its index when it was attached.
     index: i32,
     watch: Watch,
@@ -123,8 +128,10 @@ pub fn attach(first: &str, second: &str) -> Result<(Attached, Attached), SystemE
                 other: Arc::clone(other),
                 came: Arc::clone(came),
                 to_go: Arc::clone(to_go),
-                frame: vec![0; OFFLOAD_BYTES + ETHERNET_BYTES + usize::from(u16::MAX)],
+                frame: vec![0; OFFLOAD_BYTES + ETHERNET_BYTES + LONGEST],
+                out: vec![0; OFFLOAD_BYTES + ETHERNET_BYTES + LONGEST],
                 unknown: 0,
+                cut: None,
             }
         };
     let one = side((one, one_index), &at_one, &at_two, &down, &up);
@@ -252,8 +259,20 @@ impl Attached {
         }
     }
 
-    fn refuse_joined_frames(&self, length: usize) -> io::Result<()> {
-        if self.frame[1] == 0 && length <= self.frame.len() {
+    /// The next segment of the datagram that is being cut.
+    fn next_segment(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        let mut cut = self.cut.take()?;
+        let length = cut.next(&self.frame[OFFLOAD_BYTES + ETHERNET_BYTES..], buffer);
+        self.cut = Some(cut).filter(Cut::is_midway);
+        length
+    }
+
+    /// Begins to cut the frame of `length` bytes, which was made of several.
+    fn begin_cut(&mut self, length: usize) -> io::Result<()> {
+        let frame = self.frame.get_mut(..length);
+        if let Some((pair, header, cut)) = frame.and_then(cut_of) {
+            self.came.lock().unwrap_or_else(PoisonError::into_inner).learn(pair, header);
+            self.cut = Some(cut);
             return Ok(());
         }
         let name = self.name();
@@ -275,6 +294,9 @@ impl AsFd for Attached {
 
 impl Port for Attached {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        if let Some(length) = self.next_segment(buffer) {
+            return Ok(Some(length));
+        }
         if self.watch.is_down() && !self.is_up()? {
             return Ok(None);
         }
@@ -282,7 +304,10 @@ impl Port for Attached {
             if length < OFFLOAD_BYTES + ETHERNET_BYTES {
                 continue;
             }
-            self.refuse_joined_frames(length)?;
+            if self.frame[1] != 0 || length > self.frame.len() {
+                self.begin_cut(length)?;
+                return Ok(self.next_segment(buffer));
+            }
             complete_checksum(&mut self.frame[..length]);
             self.frame[..OFFLOAD_BYTES].fill(0);
             let (header, datagram) = self.frame[OFFLOAD_BYTES..length].split_at(ETHERNET_BYTES);
@@ -303,22 +328,26 @@ impl Port for Attached {
         Ok(None)
     }
 
+    fn is_midway(&self) -> bool {
+        self.cut.is_some()
+    }
+
     fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
         if self.watch.is_down() && !self.is_up()? {
             return Ok(false);
         }
         let header = pair_of(packet)
             .and_then(|pair| self.to_go.lock().unwrap_or_else(PoisonError::into_inner).find(&pair));
-        let room = self.frame.len() - OFFLOAD_BYTES - ETHERNET_BYTES;
+        let room = self.out.len() - OFFLOAD_BYTES - ETHERNET_BYTES;
         let Some(header) = header.filter(|_| packet.len() <= room) else {
             self.unknown += 1;
             return Ok(false);
         };
         let length = OFFLOAD_BYTES + ETHERNET_BYTES + packet.len();
-        self.frame[..OFFLOAD_BYTES].fill(0);
-        self.frame[OFFLOAD_BYTES..][..ETHERNET_BYTES].copy_from_slice(&header);
-        self.frame[OFFLOAD_BYTES + ETHERNET_BYTES..length].copy_from_slice(packet);
-        match send(self.own.as_raw_fd(), &self.frame[..length], MsgFlags::MSG_DONTWAIT) {
+        self.out[..OFFLOAD_BYTES].fill(0);
+        self.out[OFFLOAD_BYTES..][..ETHERNET_BYTES].copy_from_slice(&header);
+        self.out[OFFLOAD_BYTES + ETHERNET_BYTES..length].copy_from_slice(packet);
+        match send(self.own.as_raw_fd(), &self.out[..length], MsgFlags::MSG_DONTWAIT) {
             Ok(_) => Ok(true),
             // Down, or without a carrier.
             Err(Errno::ENETDOWN) => {
@@ -342,7 +371,7 @@ impl Port for Attached {
 #[derive(Debug)]
 pub enum Attachment {
     /// The servers' side.
-    Whole(Attached),
+    Whole(Box<Attached>),
     /// The UEs' side, by the port of one UE. All write to the interface; the first reads for all.
     Shared {
         /// The interface.
@@ -381,6 +410,16 @@ impl Port for Attachment {
         }
     }
 
+    fn is_midway(&self) -> bool {
+        match self {
+            Self::Whole(interface) => interface.is_midway(),
+            Self::Shared { reads: false, .. } => false,
+            Self::Shared { with, .. } => {
+                with.lock().unwrap_or_else(PoisonError::into_inner).is_midway()
+            }
+        }
+    }
+
     fn outages(&self) -> Outages {
         match self {
             Self::Whole(interface) => interface.outages(),
@@ -390,6 +429,20 @@ impl Port for Attachment {
             }
         }
     }
+}
+
+/// The addresses and the header of a `frame` of many segments behind its offload header, and the
+/// cutter of its datagram; none if the kernel does not say where the checksum is.
+fn cut_of(frame: &mut [u8]) -> Option<(Pair, Header, Cut)> {
+    let header: Header = *frame[OFFLOAD_BYTES..].first_chunk()?;
+    let pair = pair_of(frame.get(OFFLOAD_BYTES + ETHERNET_BYTES..)?)?;
+    // Places count from the frame's begin, those of the cutter from the datagram's.
+    let (before, ethernet) = frame.split_at_mut(OFFLOAD_BYTES);
+    let begin = u16::from_ne_bytes([before[6], before[7]]);
+    let begin = begin.checked_sub(ETHERNET_BYTES as u16)?;
+    before[6..8].copy_from_slice(&begin.to_ne_bytes());
+    ethernet[ETHERNET_BYTES - OFFLOAD_BYTES..ETHERNET_BYTES].copy_from_slice(before);
+    Some((pair, header, Cut::new(&ethernet[ETHERNET_BYTES - OFFLOAD_BYTES..])?))
 }
 
 /// The addresses of an IP datagram, and its length without the frame's padding; none for other
