@@ -31,10 +31,10 @@ pub use callback::Callbacks;
 pub use client::{Trust, agent, bounded, tls_client, up_to};
 pub use document::document;
 pub use formats::{
-    NamedUe, Notification, SrsranCell, SrsranMessage, SrsranUe, UeTable, flexran, notification,
-    reports, srsran,
+    KpmAvailable, KpmCell, KpmMessage, KpmReader, KpmTotal, KpmUe, NamedUe, Notification,
+    SrsranCell, SrsranMessage, SrsranUe, UeTable, flexran, notification, reports, srsran,
 };
-pub use lines::{Line, open_lines, read_lines};
+pub use lines::{Line, each_line, open_lines, read_lines};
 pub use listen::{Listening, Tls, TlsError, listen, listen_after};
 pub use malformed::Malformed;
 pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport, cell_name};

@@ -37,30 +37,46 @@ pub fn open_lines(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(pipe).open(path)
 }
 
-/// Gives `take` the lines of `source` until it returns false, or, without `follow`, until the end.
+/// Gives `take` the reports in the lines of `source` until it returns false, or, without `follow`,
+/// until the end.
 ///
 /// # Errors
 /// It cannot be read any more.
 pub fn read_lines(
-    mut source: impl Read,
+    source: impl Read,
     follow: bool,
     mut take: impl FnMut(Line) -> bool,
 ) -> io::Result<()> {
-    let mut lines = Lines::default();
+    each_line(source, follow, LONGEST_LINE, |line| {
+        take(line.map_or(Line::Pause, |text| Line::Report(Report::parse(text))))
+    })
+}
+
+/// Gives `take` each line of `source` that is not blank, and none when all present input has been
+/// read, until it returns false, or, without `follow`, until the end. A line of more than `longest`
+/// bytes is cut after one byte more.
+///
+/// # Errors
+/// It cannot be read any more.
+pub fn each_line(
+    mut source: impl Read,
+    follow: bool,
+    longest: usize,
+    mut take: impl FnMut(Option<&[u8]>) -> bool,
+) -> io::Result<()> {
+    let mut lines = Lines { part: Vec::new(), longest };
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match source.read(&mut buffer) {
             Ok(0) if follow => thread::sleep(LOOK),
             Ok(0) => {
                 // The last line may have no end.
-                lines.feed(b"\n", |text| take(Line::Report(Report::parse(text))));
-                take(Line::Pause);
+                lines.feed(b"\n", |text| take(Some(text)));
+                take(None);
                 return Ok(());
             }
             Ok(length) => {
-                let all =
-                    lines.feed(&buffer[..length], |text| take(Line::Report(Report::parse(text))));
-                if !all || !take(Line::Pause) {
+                if !lines.feed(&buffer[..length], |text| take(Some(text))) || !take(None) {
                     return Ok(());
                 }
             }
@@ -71,9 +87,10 @@ pub fn read_lines(
 }
 
 /// Splits input into lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lines {
     part: Vec<u8>,
+    longest: usize,
 }
 
 impl Lines {
@@ -95,7 +112,7 @@ impl Lines {
 
     /// A line that is too long keeps its excess length, and is then refused as a whole.
     fn add(&mut self, bytes: &[u8]) {
-        let room = (LONGEST_LINE + 1).saturating_sub(self.part.len());
+        let room = (self.longest + 1).saturating_sub(self.part.len());
         self.part.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 }
@@ -106,9 +123,10 @@ mod tests {
 
     #[test]
     fn lines_come_whole_however_they_are_cut_and_long_ones_are_cut_off() {
+        let new = || Lines { part: Vec::new(), longest: LONGEST_LINE };
         let text = b"one\n\n  \ntwo\nthree";
         for size in 1..text.len() {
-            let (mut lines, mut got) = (Lines::default(), Vec::new());
+            let (mut lines, mut got) = (new(), Vec::new());
             for part in text.chunks(size) {
                 assert!(lines.feed(part, |line| {
                     got.push(String::from_utf8_lossy(line).into_owned());
@@ -117,7 +135,7 @@ mod tests {
             }
             assert_eq!(got, ["one", "two"]);
         }
-        let mut lines = Lines::default();
+        let mut lines = new();
         let mut longest = 0;
         lines.feed(&vec![b'x'; 100_000], |_| true);
         lines.feed(b"\n", |line| {
