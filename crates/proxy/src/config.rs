@@ -274,6 +274,8 @@ mod tests {
             ("kind = \"amqp\"\nqueues = [\"a\"]\npassword_file", "ues = \"/dev/null\"\n"),
             ("kind = \"websocket\"\nurl = \"ws://192.0.2.1\"\nues", ""),
             ("kind = \"rnis\"\nurl = \"https://192.0.2.1\"\nca_file", ""),
+            ("kind = \"kpm\"\npath = \"/run/kpm\"\nues", ""),
+            ("kind = \"kpm\"\nlisten = \"127.0.0.1:0\"\ntoken_file", "ues = \"/dev/null\"\n"),
         ] {
             for file in [&*pipe.to_string_lossy(), "/dev/zero", &*long.to_string_lossy()] {
                 let text = format!("{LEAST}[radio]\n{rest}{name} = {file:?}\n");
@@ -344,6 +346,7 @@ mod tests {
                 "[radio]\nkind = \"websocket\"\nurl = \"http://x\"",
                 &["radio.url", "http://x", "ws://"],
             ),
+            ("[radio]\nkind = \"kpm\"\npath = \"p\"", &["radio.ues", "on each line"]),
             ("[limits]\nworkers = 0", &["limits.workers", "found 0", "1 to 64"]),
             ("[limits]\nworkers = 65", &["limits.workers", "found 65", "1 to 64"]),
             ("[route]\nmark = 0", &["route.mark", "found 0", "1 to 4294967294"]),

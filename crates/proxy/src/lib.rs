@@ -48,7 +48,7 @@ pub use justfull_rapid::ControlConfig;
 pub use n3::N3StageConfig;
 pub use place::Place;
 pub use radio::{
-    AccessConfig, AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig,
+    AccessConfig, AmqpConfig, JsonLinesConfig, KpmConfig, NoRadioConfig, RadioConfig, RnisConfig,
     WebsocketConfig,
 };
 pub use radio_leg::RadioLegConfig;

@@ -118,6 +118,7 @@ impl Engine {
             ("garbled", source.garbled()),
             ("dropped", source.dropped()),
             ("unknown", source.unknown()),
+            ("lacking", source.lacking()),
             ("unknown_cell", of.unknown_cell),
             ("two_cells", of.two_cells),
             ("disputed", of.disputed),

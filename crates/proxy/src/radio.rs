@@ -7,13 +7,14 @@ mod access;
 mod amqp;
 mod config;
 mod json_lines;
+mod kpm;
 mod rnis;
 mod stream;
 mod websocket;
 
 pub use access::AccessConfig;
 pub use config::{
-    AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig, WebsocketConfig,
+    AmqpConfig, JsonLinesConfig, KpmConfig, NoRadioConfig, RadioConfig, RnisConfig, WebsocketConfig,
 };
 
 use justfull_net::SystemError;
@@ -68,6 +69,8 @@ pub(crate) struct Account {
     dropped: AtomicU64,
     /// Reports about UEs without known addresses.
     unknown: AtomicU64,
+    /// UEs of indications that lack a measurement.
+    lacking: AtomicU64,
     /// Connections that were made.
     connections: AtomicU64,
     /// The services that it reads.
@@ -101,6 +104,10 @@ impl Account {
 
     pub(crate) fn unknown(&self) -> u64 {
         self.unknown.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn lacking(&self) -> u64 {
+        self.lacking.load(Ordering::Relaxed)
     }
 
     pub(crate) fn connections(&self) -> u64 {
@@ -196,6 +203,11 @@ impl Sink {
         self.account.unknown.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// Counts UEs of indications that lack a measurement.
+    fn lacking(&self, count: u64) {
+        self.account.lacking.fetch_add(count, Ordering::Relaxed);
+    }
+
     /// Wakes the loop.
     fn wake(&self) {
         // If the counter is full, the loop is awake already.
@@ -272,6 +284,7 @@ pub(crate) fn start(
             amqp::start(source.clone(), sink.of(&source.address)).map_err(failed)?
         }
         RadioConfig::Websocket(source) => websocket::start(source, &sink).map_err(failed)?,
+        RadioConfig::Kpm(source) => kpm::start(source, &sink, successor).map_err(failed)?,
         RadioConfig::JsonLines(source) => {
             json_lines::start(source.path.as_ref(), sink.of(&source.path))
                 .map_err(|e| SystemError::new(format!("read reports from {}", source.path), e))?

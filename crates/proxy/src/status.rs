@@ -105,6 +105,7 @@ impl Engine {
             "garbled": source.garbled(),
             "dropped": source.dropped(),
             "unknown": source.unknown(),
+            "lacking": source.lacking(),
             "connections": source.connections(),
         })
     }

@@ -3,7 +3,7 @@
 use super::access::AccessConfig;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, kinds_config, table};
-use justfull_rnis::{Trust, UeTable, agent, read_token};
+use justfull_rnis::{KpmAvailable, KpmCell, KpmTotal, Tokens, Trust, UeTable, agent, read_token};
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -151,6 +151,73 @@ table! {
     };
 }
 
+table! {
+    /// Takes radio information from an xApp that writes indications of E2SM-KPM as JSON.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct KpmConfig with Default {
+        /// File or named pipe with an indication on each line. Left out: none.
+        path: String = String::new();
+        /// Address at which the xApp posts lines to `/indications`, such as 127.0.0.1:9105. Left
+        /// out: none.
+        listen: String = String::new(),
+            rule("an address with a port, such as 127.0.0.1:9105",
+                |c| c.listen.is_empty() || c.listen.parse::<SocketAddr>().is_ok()),
+            "it listens there";
+        /// File of the tokens that let xApps post, one on each line. Left out: only programs of
+        /// this host may, and `listen` is an address of this host.
+        token_file: String = String::new(),
+            rule("a file of tokens",
+                |c| c.token_file.is_empty() || Tokens::read(c.token_file.as_ref()).is_ok()),
+            "RFC 6750";
+        /// File with the UE for each identifier of KPM.
+        ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
+            "UEs are known by address";
+        /// Granularity period of an indication that does not have it.
+        period: Duration = Duration::from_millis(100),
+            within(Duration::from_millis(1), Duration::from_secs(10));
+        /// Resource blocks of the carrier.
+        prbs: u16 = 106, within(1, 275), "TS 38.101-1 Table 5.3.2-1: 20 MHz at 15 kHz";
+        /// Mean time between two downlink slots.
+        slot: Duration = Duration::from_millis(1),
+            within(Duration::from_micros(31), Duration::from_millis(10));
+        /// Unit of `RRU.PrbTotDl`.
+        prb_total: KpmTotal = KpmTotal::Percent;
+        /// Meaning of `RRU.PrbAvailDl`.
+        prb_available: KpmAvailable = KpmAvailable::Free;
+        /// Unit of `DRB.RlcSduDelayDl`.
+        delay_unit: Duration = Duration::from_micros(100),
+            within(Duration::from_micros(1), Duration::from_millis(1)),
+            "TS 28.552 section 5.1.3.3.3: 0.1 ms";
+    }
+    check |c| {
+        if c.path.is_empty() == c.listen.is_empty() {
+            let allowed = "the path of a file or a named pipe, or else `listen`";
+            return Err(ConfigError::new("path", &c.path, allowed, "indications are read from one"));
+        }
+        let outside = c.listen.parse::<SocketAddr>().is_ok_and(|at| !at.ip().is_loopback());
+        if outside && c.token_file.is_empty() {
+            let allowed = "an address of this host such as 127.0.0.1:9105, or `token_file`";
+            return Err(ConfigError::new("listen", &c.listen, allowed, "reports set the windows"));
+        }
+        Ok(())
+    };
+}
+
+impl KpmConfig {
+    /// What the indications omit.
+    pub(super) const fn cell(&self) -> KpmCell {
+        KpmCell {
+            prbs: self.prbs,
+            slot: self.slot,
+            period: self.period,
+            total: self.prb_total,
+            available: self.prb_available,
+            delay_unit: self.delay_unit,
+        }
+    }
+}
+
 /// Debian's collection of certificates.
 const CA_FILE: &str = "/etc/ssl/certs/ca-certificates.crt";
 const HTTP: &str = "http:// or https:// with a host and perhaps a port";
@@ -247,8 +314,21 @@ const WEBSOCKET: MethodDoc = MethodDoc {
     params: WebsocketConfig::params,
 };
 
+const KPM: MethodDoc = MethodDoc {
+    name: "kpm",
+    kind: "radio information",
+    title: "Indications of E2SM-KPM (O-RAN) as JSON, from an xApp",
+    text: "A UE's bytes for each of its blocks, multiplied by the cell's blocks, are the capacity; \
+           the delay in the RLC gives the backlog. The UE's identifier of KPM names the UE.",
+    sources: "O-RAN.WG3.E2SM-KPM version 3; TS 28.552; e2sm_kpm_module.py of the OSC RIC's xApps \
+              in Python",
+    deviations: "the time of a report is its time of arrival; HARQ retransmissions are not seen \
+                 apart; a UE without ten blocks or ten per cent in the last 10 s has no report",
+    params: KpmConfig::params,
+};
+
 /// The description of every source.
-const RADIO_DOCS: &[&MethodDoc] = &[&NO_RADIO, &JSON_LINES, &RNIS, &AMQP, &WEBSOCKET];
+const RADIO_DOCS: &[&MethodDoc] = &[&NO_RADIO, &JSON_LINES, &RNIS, &AMQP, &WEBSOCKET, &KPM];
 
 kinds_config! {
     serde;
@@ -260,6 +340,7 @@ kinds_config! {
     "rnis" Rnis = RnisConfig;
     "amqp" Amqp = AmqpConfig;
     "websocket" Websocket = WebsocketConfig;
+    "kpm" Kpm = KpmConfig;
 }
 
 impl Default for RadioConfig {

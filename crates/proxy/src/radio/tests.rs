@@ -1,6 +1,7 @@
 //! Tests sources with services of this process.
 
 mod access;
+mod kpm;
 mod several;
 
 use super::*;

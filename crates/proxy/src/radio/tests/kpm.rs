@@ -1,0 +1,95 @@
+//! Indications of E2SM-KPM, from a pipe and over HTTP.
+
+use super::*;
+use std::io::Write;
+
+/// More than the longest line.
+const LONG: usize = (4 << 20) + 2;
+
+/// 40 of 100 blocks carry 1 000 000 bytes in 100 ms.
+fn indication(ue: &str) -> String {
+    format!(
+        "{{\"e2_agent_id\": \"gnb-1\", \"ueMeasData\": {{\"{ue}\": {{\"granulPeriod\": 100, \
+         \"measData\": {{\"DRB.RlcSduTransmittedVolumeDL\": [8000], \"RRU.PrbUsedDl\": [40]}}}}, \
+         \"9\": {{\"measData\": {{}}}}}}}}\n"
+    )
+}
+
+/// A source with the settings `rest`, whose file of UEs knows `gnb-1/7`.
+fn source(rest: &str) -> (tempfile::TempDir, Receiver<Report>, Arc<Account>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ues = folder.path().join("ues");
+    std::fs::write(&ues, "gnb-1/7 10.45.0.1 fd45::/64\n").expect("a file");
+    let text = format!("kind = \"kpm\"\nprbs = 100\nues = {ues:?}\n{rest}");
+    let (reports, account) = started(&text);
+    (folder, reports, account)
+}
+
+fn counts(account: &Account) -> [u64; 3] {
+    [account.garbled(), account.unknown(), account.lacking()]
+}
+
+#[test]
+fn indications_come_through_a_pipe_and_bad_lines_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("kpm");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("it starts");
+    assert!(made.success());
+    let (_folder, reports, account) = source(&format!("path = {pipe:?}\n"));
+    let mut xapp = std::fs::File::options().write(true).open(&pipe).expect("it opens");
+    let lines =
+        ["none\n".to_owned(), indication("7"), "x".repeat(LONG), "\n".into(), indication("8")];
+    lines.iter().for_each(|line| xapp.write_all(line.as_bytes()).expect("it is written"));
+    let report = reports.recv_timeout(SOON).expect("a report");
+    assert_eq!((report.cell.as_deref(), report.ue.len()), (Some("gnb-1"), 2));
+    assert_eq!((report.ran.offered, report.ran.blocks), (2_500_000, 1_000_000));
+    until("all lines are read", || counts(&account) == [2, 1, 2]);
+    assert!(reports.try_recv().is_err());
+}
+
+#[test]
+fn an_xapp_posts_lines_with_a_token_and_others_are_refused() {
+    let address = closed();
+    let folder = tempfile::tempdir().expect("a folder");
+    let tokens = folder.path().join("tokens");
+    std::fs::write(&tokens, "secret\nreader read\n").expect("a file");
+    let rest = format!("listen = \"{address}\"\ntoken_file = {tokens:?}\n");
+    let (_folder, reports, account) = source(&rest);
+    assert_eq!(account.state(), State::Connected);
+    let agent = justfull_rnis::agent(&justfull_rnis::Trust::default(), SOON).expect("a client");
+    let post = |token: &str, body: &str| {
+        let request = agent
+            .post(format!("http://{address}/indications"))
+            .header("Authorization", format!("Bearer {token}"));
+        justfull_rnis::bounded(request.send(body)).expect("an answer").0
+    };
+    assert_eq!(post("wrong", &indication("7")), 401);
+    assert_eq!(post("reader", &indication("7")), 403);
+    assert!(reports.try_recv().is_err());
+    assert_eq!(post("secret", &format!("{}\n\nnone\n", indication("7"))), 204);
+    assert_eq!(reports.recv_timeout(SOON).expect("a report").ran.offered, 2_500_000);
+    assert_eq!(counts(&account), [1, 0, 1]);
+    assert_eq!(post("secret", &"x".repeat(LONG)), 413);
+}
+
+#[test]
+fn wrong_settings_are_named_with_what_is_allowed() {
+    for (text, field, part) in [
+        ("", "path", "or else `listen`"),
+        ("path = \"a\"\nlisten = \"127.0.0.1:1\"", "path", "or else `listen`"),
+        ("listen = \"0.0.0.0:9105\"", "listen", "an address of this host"),
+        ("listen = \"here\"", "listen", "an address with a port"),
+        ("path = \"a\"\nprbs = 276", "prbs", "1 to 275"),
+        ("path = \"a\"\ndelay_unit = \"1s\"", "delay_unit", "1us to 1ms"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ues = folder.path().join("ues");
+        std::fs::write(&ues, "").expect("a file");
+        let whole = format!("kind = \"kpm\"\nues = {ues:?}\n{text}");
+        let config: RadioConfig = toml::from_str(&whole).expect("a source");
+        let error = config.validate().expect_err(text).to_string();
+        assert!(error.contains(field) && error.contains(part), "{text}: {error}");
+    }
+    let unit = toml::from_str::<RadioConfig>("kind = \"kpm\"\nprb_total = \"prbs\"");
+    assert!(unit.is_err_and(|e| e.to_string().contains("percent")));
+}
