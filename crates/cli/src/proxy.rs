@@ -77,6 +77,10 @@ fn status(value: &Value) -> String {
     if value["wait_refused"].is_string() {
         line("waiting", format!("no client does: {}", plain(&value["wait_refused"])));
     }
+    if value["unknown_reset"].as_u64().is_some_and(|count| count > 0) {
+        let what = "segments of connections that this host does not have were answered with resets";
+        line("unknown", format!("{} {what}", value["unknown_reset"]));
+    }
     for one in value["workers"].as_array().into_iter().flatten() {
         let state = if one["runs"] == true { "runs" } else { "is started again" };
         let [flows, restarts] = ["flows", "restarts"].map(|key| plain(&one[key]));

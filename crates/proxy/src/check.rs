@@ -39,7 +39,7 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
     let names = config.select.interfaces.iter().map(String::as_str);
     let mut all = vec![
         named("transparent sockets", true, listeners()),
-        named("nftables table", true, owned_table()),
+        named("nftables table", true, owned_table(config)),
         named("policy routes", true, routes(config)),
         named("forwarding", true, router::forwards(true)),
         named("splice and pipes", true, say(relay::attempt(config.limits.pipe.0))),
@@ -89,7 +89,7 @@ fn listeners() -> Result<String, String> {
     Ok(if made.len() > 1 { "IPv4 and IPv6" } else { "IPv4; `lo` has no IPv6" }.into())
 }
 
-fn owned_table() -> Result<String, String> {
+fn owned_table(config: &ProxyConfig) -> Result<String, String> {
     let nothing = crate::SelectConfig::default();
     let made = Table::install(&nothing, &Diversion::NONE, 1, TRIAL).and_then(|mut table| {
         // This tries all expressions; no connection has an interface of this name.
@@ -98,6 +98,7 @@ fn owned_table() -> Result<String, String> {
             ports: "1-2".parse().into_iter().collect(),
             ues: "10.0.0.0/8".parse().into_iter().collect(),
             except: "fd00::/8".parse().into_iter().collect(),
+            unknown: config.select.unknown,
             ..nothing.clone()
         };
         let diversion = Diversion {

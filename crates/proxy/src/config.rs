@@ -33,6 +33,19 @@ choice! {
     }
 }
 
+choice! {
+    serde;
+    /// What becomes of a segment within the selection whose connection this host does not have.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum UnknownConfig {
+        /// It passes: connections from before the proxy go on.
+        #[default]
+        Pass = "pass",
+        /// Both ends of its connection are reset, which another host may have split.
+        Reset = "reset",
+    }
+}
+
 table! {
     /// The connections that are proxied. All others pass untouched.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +64,9 @@ table! {
         /// The families whose clients get an answer only when their server has answered. A client
         /// with both families takes the first that answers (RFC 8305).
         wait_for_server: WaitConfig = WaitConfig::Ipv6;
+        /// What becomes of segments within the selection whose connections this host does not have:
+        /// `pass`, or `reset` on an active host and its standby.
+        unknown: UnknownConfig = UnknownConfig::Pass;
     }
 }
 
@@ -348,6 +364,7 @@ mod tests {
             ),
             ("[radio]\nkind = \"kpm\"\npath = \"p\"", &["radio.ues", "on each line"]),
             ("[limits]\nworkers = 0", &["limits.workers", "found 0", "1 to 64"]),
+            ("[select]\nunknown = \"drop\"", &["select.unknown", "`drop`", "`pass` or `reset`"]),
             ("[limits]\nworkers = 65", &["limits.workers", "found 65", "1 to 64"]),
             ("[route]\nmark = 0", &["route.mark", "found 0", "1 to 4294967294"]),
             ("[operation]\nsocket = \"x\"", &["operation.socket", "x", "absolute path"]),

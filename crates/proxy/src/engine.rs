@@ -96,6 +96,8 @@ pub(crate) struct Engine {
     pub(crate) held: Option<Held>,
     /// Why not.
     pub(crate) wait_refused: Option<String>,
+    /// Segments of connections that this host does not have, which were answered with resets.
+    pub(crate) resets: u64,
     pub(crate) host: Host,
     /// Why the better bounds of the radio legs are not available.
     pub(crate) leg_refused: Vec<String>,

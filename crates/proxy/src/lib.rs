@@ -41,7 +41,7 @@ pub use ask::ask;
 pub use check::check;
 pub use config::{
     CellsConfig, DirectoryConfig, LimitsConfig, OperationConfig, ProxyConfig, RouteConfig,
-    SelectConfig, TimeoutsConfig, UesConfig, WaitConfig,
+    SelectConfig, TimeoutsConfig, UesConfig, UnknownConfig, WaitConfig,
 };
 pub use justfull_net::{Ports, Prefix};
 pub use justfull_rapid::ControlConfig;

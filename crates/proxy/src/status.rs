@@ -40,6 +40,7 @@ impl Engine {
             "unsplit": self.guard.why(now),
             "greedy_ues": self.guard.greedy(),
             "first_segments": self.guard.diverted,
+            "unknown_reset": self.resets,
             "waiting_for_servers": self.held.as_ref().map(Held::waiting),
             "wait_refused": self.wait_refused,
             "accepted_of": self.totals.accepted_of,

@@ -16,12 +16,17 @@
 //! the listener. The proxy puts it back where it arrived: with the mark if the server has answered,
 //! and with the mark's complement if it passes unsplit.
 //!
+//! A host that stands by for another (`select.unknown`) resets connections of the other: a segment
+//! of a connection that this host neither has nor saw begin is answered with a reset. A copy of it
+//! goes on to its destination, which knows no such sequence number: its answer (RFC 9293 section
+//! 3.10.7.4) has the number that resets it in turn.
+//!
 //! During a flood of first segments (RFC 4987) the kernel answers with cookies and keeps no state.
 //! The rules therefore remember diverted connections for a while. A third segment without a socket
 //! goes to the listener if the rules remember its connection. Other connections pass, such as those
 //! from before the proxy.
 
-use crate::config::SelectConfig;
+use crate::config::{SelectConfig, UnknownConfig};
 use crate::nft::{
     self, ACCEPT, Batch, DROP, Family, GOTO, JUMP, META_IIFNAME, META_OIFNAME, Netfilter, RETURN,
     SetAction,
@@ -56,6 +61,17 @@ const CHAINS: [(&str, Option<(u32, i32)>); 7] = [
     ("raw", Some((PREROUTING, RAW))),
     ("rawout", Some((OUTPUT, RAW))),
 ];
+/// The chains for segments of connections that this host does not have: for those from a UE and
+/// those to a UE; rules of earlier versions have none.
+const LOST_CHAINS: [&str; 5] = ["reset", "ports-up", "lost-up", "ports-down", "lost-down"];
+const LOST: [&str; 2] = ["lost-up", "lost-down"];
+const LOST_PORTS: [&str; 2] = ["ports-up", "ports-down"];
+/// Connections that pass unsplit and began here.
+const UNSPLIT: &str = "unsplit";
+/// Lifetime of such an entry after its last segment, in milliseconds (RFC 5382 REQ-5).
+const UNSPLIT_FOR: u64 = 7_440_000;
+/// The counter of segments that were answered with a reset.
+const RESETS: &str = "resets";
 /// Connections whose first segments were diverted.
 const DIVERTED: &str = "diverted";
 /// Lifetime of such an entry in milliseconds. By then a third segment, or the data after it, has
@@ -81,6 +97,9 @@ pub(crate) struct TableState {
     /// They have the set [`PASSED`]; rules of earlier versions have not.
     #[serde(default)]
     waits: bool,
+    /// They have [`LOST_CHAINS`]; rules of earlier versions have not.
+    #[serde(default)]
+    resets: bool,
 }
 
 /// The first segments to divert, within the selection of a configuration.
@@ -125,6 +144,7 @@ pub(crate) struct Table {
     port: u16,
     mark: u32,
     waits: bool,
+    resets: bool,
     families: Vec<Family>,
     /// The only connection that it concerns; none if it concerns all.
     only: Option<Connection>,
@@ -167,7 +187,8 @@ impl Table {
         let families = nft::families();
         let loopback = if_nametoindex(LOOPBACK)?;
         let name = name(mark);
-        Self { netfilter, name, port, mark, waits: true, families, only: None, loopback }.made(
+        let (waits, resets, only) = (true, true, None);
+        Self { netfilter, name, port, mark, waits, resets, families, only, loopback }.made(
             select,
             diversion,
             |_| {},
@@ -191,8 +212,8 @@ impl Table {
         let mut families = nft::families();
         families.retain(|family| (family.address_bytes == 16) == only.ue.is_ipv6());
         let loopback = if_nametoindex(LOOPBACK)?;
-        let (name, only) = (TRIAL.into(), Some(only));
-        Self { netfilter, name, port, mark, waits: true, families, only, loopback }
+        let (name, waits, resets, only) = (TRIAL.into(), true, true, Some(only));
+        Self { netfilter, name, port, mark, waits, resets, families, only, loopback }
             .made(select, diversion, more)
     }
 
@@ -209,6 +230,7 @@ impl Table {
             batch.set(DIVERTED, family, MOST_DIVERTED, REMEMBERED);
             batch.set(PASSED, family, MOST_DIVERTED, REMEMBERED);
             batch.counter(FIRST);
+            lost_chains(&mut batch, family);
             for (chain, hook) in CHAINS {
                 batch.chain(chain, hook.filter(|_| self.only.is_none()));
                 if let (Some(only), Some((hook, at))) = (self.only, hook) {
@@ -239,14 +261,18 @@ impl Table {
         let mut batch = Batch::new(&self.name);
         for family in &self.families {
             batch.family(family);
-            CHAINS.iter().for_each(|(chain, _)| batch.flush(chain));
             if !self.waits {
                 batch.set(PASSED, family, MOST_DIVERTED, REMEMBERED);
             }
+            if !self.resets {
+                lost_chains(&mut batch, family);
+            }
+            CHAINS.iter().for_each(|(chain, _)| batch.flush(chain));
+            LOST_CHAINS.into_iter().for_each(|chain| batch.flush(chain));
         }
         self.rules(&mut batch, select, diversion);
         self.netfilter.send(batch)?;
-        self.waits = true;
+        (self.waits, self.resets) = (true, true);
         Ok(())
     }
 
@@ -255,9 +281,21 @@ impl Table {
     /// # Errors
     /// A refusal of the kernel.
     pub(crate) fn first_segments(&mut self) -> io::Result<[u64; 2]> {
+        self.counts(FIRST)
+    }
+
+    /// Segments of connections that this host does not have, which were answered with resets.
+    ///
+    /// # Errors
+    /// A refusal of the kernel.
+    pub(crate) fn resets(&mut self) -> io::Result<u64> {
+        Ok(self.counts(RESETS)?.iter().sum())
+    }
+
+    fn counts(&mut self, counter: &str) -> io::Result<[u64; 2]> {
         let mut counts = [0; 2];
         for (family, count) in self.families.iter().zip(&mut counts) {
-            *count = nft::packets(&mut self.netfilter, &self.name, family, FIRST)?;
+            *count = nft::packets(&mut self.netfilter, &self.name, family, counter)?;
         }
         Ok(counts)
     }
@@ -269,17 +307,18 @@ impl Table {
             port: self.port,
             mark: self.mark,
             waits: self.waits,
+            resets: self.resets,
         }
     }
 
     /// The tables of another process. They are removed with the last process that has their socket.
     pub(crate) fn adopt(socket: OwnedFd, state: &TableState) -> Self {
-        let &TableState { sequence, port, mark, waits } = state;
+        let &TableState { sequence, port, mark, waits, resets } = state;
         let netfilter = Netfilter::adopt(socket, sequence);
         let families = nft::families();
         let loopback = if_nametoindex(LOOPBACK).unwrap_or(1);
         let name = name(mark);
-        Self { netfilter, name, port, mark, waits, families, only: None, loopback }
+        Self { netfilter, name, port, mark, waits, resets, families, only: None, loopback }
     }
 
     /// Their name.
@@ -301,6 +340,9 @@ impl Table {
                 // This first segment passes, so a later third segment of the same ports does not go
                 // to the proxy.
                 batch.rule("forward", |r| first(r).change_set(family, DIVERTED, SetAction::Remove));
+            }
+            if select.unknown == UnknownConfig::Reset {
+                lost(batch, family, select);
             }
             // The proxy has put it back to pass, and its set was full.
             batch.rule("select", |r| r.marked(!self.mark).verdict(RETURN, ""));
@@ -415,10 +457,7 @@ fn selection(batch: &mut Batch, family: &Family, select: &SelectConfig, diversio
         // The client knows another address of the server.
         batch.rule("select", |r| r.destination_translated().verdict(RETURN, ""));
     }
-    let all = |prefixes: &[Prefix]| -> Vec<(Vec<u8>, u8)> {
-        let octets = prefixes.iter().map(|prefix| (nft::octets(prefix.address()), prefix.bits()));
-        octets.filter(|(octets, _)| octets.len() == family.address_bytes as usize).collect()
-    };
+    let all = |prefixes: &[Prefix]| of_family(family, prefixes);
     for (address, bits) in all(&diversion.pass) {
         batch.rule("select", |r| r.prefix(family, true, &address, bits).verdict(RETURN, ""));
     }
@@ -437,11 +476,74 @@ fn selection(batch: &mut Batch, family: &Family, select: &SelectConfig, diversio
         batch.rule("select", |r| r.verdict(GOTO, "ports"));
     }
     for ports in &select.ports {
-        batch.rule("ports", |r| r.ports(ports.first, ports.last).verdict(GOTO, "divert"));
+        batch.rule("ports", |r| r.ports(false, ports.first, ports.last).verdict(GOTO, "divert"));
     }
     if select.ports.is_empty() {
         batch.rule("ports", |r| r.verdict(GOTO, "divert"));
     }
+}
+
+/// Makes what [`lost`] needs.
+fn lost_chains(batch: &mut Batch, family: &Family) {
+    batch.set(UNSPLIT, family, MOST_DIVERTED, UNSPLIT_FOR);
+    batch.counter(RESETS);
+    LOST_CHAINS.into_iter().for_each(|chain| batch.chain(chain, None));
+}
+
+/// The rules that reset connections which this host neither has nor saw begin. They stand after
+/// those that divert first segments: a first segment that comes here passes.
+fn lost(batch: &mut Batch, family: &Family, select: &SelectConfig) {
+    for (from_ue, key) in [(true, META_IIFNAME), (false, META_OIFNAME)] {
+        for interface in &select.interfaces {
+            batch.rule("forward", |r| {
+                r.interface(key, interface).first().change_set_by(
+                    family,
+                    UNSPLIT,
+                    SetAction::Add,
+                    from_ue,
+                )
+            });
+            let chain = LOST[usize::from(!from_ue)];
+            batch.rule("forward", |r| r.interface(key, interface).not_first().verdict(JUMP, chain));
+        }
+        selection_of_lost(batch, family, select, from_ue);
+    }
+    batch.rule("reset", |r| r.counted(RESETS).copy_on(family).answer_with_reset());
+}
+
+/// The rules that select segments from a UE, or to a UE, as first segments are selected.
+fn selection_of_lost(batch: &mut Batch, family: &Family, select: &SelectConfig, from_ue: bool) {
+    let at = usize::from(!from_ue);
+    let (chain, then) = (LOST[at], LOST_PORTS[at]);
+    batch.rule(chain, |r| r.reset().verdict(RETURN, ""));
+    batch.rule(chain, |r| {
+        r.in_set_by(family, UNSPLIT, from_ue)
+            .change_set_by(family, UNSPLIT, SetAction::Update, from_ue)
+            .verdict(RETURN, "")
+    });
+    for (address, bits) in of_family(family, &select.except) {
+        for source in [true, false] {
+            batch.rule(chain, |r| r.prefix(family, source, &address, bits).verdict(RETURN, ""));
+        }
+    }
+    for (address, bits) in of_family(family, &select.ues) {
+        batch.rule(chain, |r| r.prefix(family, from_ue, &address, bits).verdict(GOTO, then));
+    }
+    if select.ues.is_empty() {
+        batch.rule(chain, |r| r.verdict(GOTO, then));
+    }
+    for ports in &select.ports {
+        batch.rule(then, |r| r.ports(!from_ue, ports.first, ports.last).verdict(GOTO, "reset"));
+    }
+    if select.ports.is_empty() {
+        batch.rule(then, |r| r.verdict(GOTO, "reset"));
+    }
+}
+
+/// The prefixes of a family: octets and bits.
+fn of_family(family: &Family, prefixes: &[Prefix]) -> Vec<(Vec<u8>, u8)> {
+    let octets = prefixes.iter().map(|prefix| (nft::octets(prefix.address()), prefix.bits()));
+    octets.filter(|(octets, _)| octets.len() == family.address_bytes as usize).collect()
 }
 
 /// Why a table cannot be made, in words.
@@ -450,7 +552,9 @@ pub(crate) fn explain(error: &io::Error) -> String {
         Some(Errno::EPERM | Errno::EACCES) => format!("{error}; needs CAP_NET_ADMIN"),
         Some(Errno::EPROTONOSUPPORT) => format!("{error}; this kernel has no nf_tables"),
         Some(Errno::ENOENT) => {
-            format!("{error}; this kernel lacks nft_tproxy, nft_socket, nft_dup or nft_ct")
+            format!(
+                "{error}; this kernel lacks nft_tproxy, nft_socket, nft_dup, nft_ct or nft_reject"
+            )
         }
         Some(Errno::EEXIST | Errno::EBUSY) => {
             format!("{error}; another program has a table of this name: is it another proxy?")

@@ -42,6 +42,8 @@ mod service;
 mod shared;
 #[path = "proxy/site.rs"]
 mod site;
+#[path = "proxy/standby.rs"]
+mod standby;
 #[path = "proxy/takeover.rs"]
 mod takeover;
 #[path = "proxy/waits.rs"]

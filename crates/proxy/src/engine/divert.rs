@@ -2,6 +2,7 @@
 //! here.
 
 use super::Engine;
+use crate::config::UnknownConfig;
 use crate::flow::Outcome;
 use crate::guard::Places;
 use crate::table::{self, Diversion};
@@ -57,6 +58,9 @@ impl Engine {
     /// serve.
     pub(super) fn look_at_diversion(&mut self, now: Instant) -> std::io::Result<()> {
         self.look_at_tracking();
+        if self.config.select.unknown == UnknownConfig::Reset {
+            self.resets = self.host.table.resets()?;
+        }
         let diverted = self.delivered(now)?;
         let accepted = self.totals.accepted_of;
         for what in self.guard.look(now, diverted, accepted, self.places()) {

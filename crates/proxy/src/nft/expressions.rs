@@ -34,7 +34,10 @@ const UNEQUAL: u32 = 1;
 const FLAGS: u8 = 0x17;
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
+/// `NFT_REJECT_TCP_RST`.
+const REJECT_BY_RESET: u32 = 1;
 
 /// The differences between the families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +95,8 @@ pub(crate) fn families() -> Vec<Family> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SetAction {
     Add = 0,
+    /// Its time begins anew.
+    Update = 1,
     Remove = 2,
 }
 
@@ -181,6 +186,11 @@ impl Expressions {
         self.flags(FLAGS, UNEQUAL, SYN)
     }
 
+    /// Matches a reset.
+    pub(crate) fn reset(self) -> Self {
+        self.flags(RST, EQUAL, RST)
+    }
+
     /// Matches a possible third segment of a connection; it may carry FIN.
     pub(crate) fn third(self) -> Self {
         self.flags(FLAGS & !FIN, EQUAL, ACK)
@@ -201,8 +211,9 @@ impl Expressions {
             .compare(EQUAL, &end.port().to_be_bytes())
     }
 
-    pub(crate) fn ports(self, first: u16, last: u16) -> Self {
-        self.payload(TRANSPORT, 2, 2).expression("range", |a| {
+    /// Matches if the source or the destination port is in a range.
+    pub(crate) fn ports(self, source: bool, first: u16, last: u16) -> Self {
+        self.payload(TRANSPORT, if source { 0 } else { 2 }, 2).expression("range", |a| {
             a.number(1, REG_1);
             a.number(2, EQUAL);
             a.value(3, &first.to_be_bytes());
@@ -222,19 +233,33 @@ impl Expressions {
         self.payload(NETWORK, offset, address.len() as u32).masked(&mask).compare(EQUAL, address)
     }
 
-    /// Addresses and ports of the connection, as the key of a set.
-    fn connection(self, family: &Family) -> Self {
+    /// Addresses and ports of the connection, the UE's first, as the key of a set.
+    fn connection(self, family: &Family, from_ue: bool) -> Self {
         let words = family.address_bytes / 4;
         let [source, destination] = family.addresses;
-        self.load(REG32, NETWORK, source, family.address_bytes)
-            .load(REG32 + words, TRANSPORT, 0, 2)
-            .load(REG32 + words + 1, NETWORK, destination, family.address_bytes)
-            .load(REG32 + 2 * words + 1, TRANSPORT, 2, 2)
+        let ends = [(source, 0), (destination, 2)];
+        let [ue, server] = if from_ue { ends } else { [ends[1], ends[0]] };
+        self.load(REG32, NETWORK, ue.0, family.address_bytes)
+            .load(REG32 + words, TRANSPORT, ue.1, 2)
+            .load(REG32 + words + 1, NETWORK, server.0, family.address_bytes)
+            .load(REG32 + 2 * words + 1, TRANSPORT, server.1, 2)
     }
 
-    /// Adds the connection to a set, or removes it. If the set is full, the rule ends.
+    /// Adds the connection of a UE's segment to a set, or removes it. If the set is full, the rule
+    /// ends.
     pub(crate) fn change_set(self, family: &Family, set: &str, action: SetAction) -> Self {
-        self.connection(family).expression("dynset", |a| {
+        self.change_set_by(family, set, action, true)
+    }
+
+    /// The same of a segment from or to a UE.
+    pub(crate) fn change_set_by(
+        self,
+        family: &Family,
+        set: &str,
+        action: SetAction,
+        from_ue: bool,
+    ) -> Self {
+        self.connection(family, from_ue).expression("dynset", |a| {
             a.text(1, set);
             a.number(3, action as u32);
             a.number(4, REG32);
@@ -242,7 +267,12 @@ impl Expressions {
     }
 
     pub(crate) fn in_set(self, family: &Family, set: &str) -> Self {
-        self.connection(family).expression("lookup", |a| {
+        self.in_set_by(family, set, true)
+    }
+
+    /// The same of a segment from or to a UE.
+    pub(crate) fn in_set_by(self, family: &Family, set: &str, from_ue: bool) -> Self {
+        self.connection(family, from_ue).expression("lookup", |a| {
             a.text(1, set);
             a.number(2, REG32);
         })
@@ -326,6 +356,18 @@ impl Expressions {
             a.number(1, REG_1);
             a.number(2, REG_2);
         })
+    }
+
+    /// Sends a copy on to the destination.
+    pub(crate) fn copy_on(self, family: &Family) -> Self {
+        let [_, destination] = family.addresses;
+        self.payload(NETWORK, destination, family.address_bytes)
+            .expression("dup", |a| a.number(1, REG_1))
+    }
+
+    /// Answers a segment of TCP with a reset, and ends its way.
+    pub(crate) fn answer_with_reset(self) -> Self {
+        self.expression("reject", |a| a.number(1, REJECT_BY_RESET))
     }
 
     pub(crate) fn verdict(self, code: i32, chain: &str) -> Self {
