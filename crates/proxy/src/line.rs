@@ -6,6 +6,7 @@
 
 use crate::allocator::{Allocator, Member};
 use justfull_base::{Duration, Instant};
+use justfull_net::clock::now;
 use justfull_rapid::{Opening, Sample, Windows};
 use nix::cmsg_space;
 use nix::errno::Errno;
@@ -20,6 +21,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::thread;
 
 /// Bytes of a packet after which the next message begins another one.
 const PACKET: usize = 16 << 10;
@@ -32,6 +34,9 @@ const BUFFER: usize = 2 << 20;
 /// Packets that wait here before samples wait at their connections.
 const FULL: usize = 16;
 
+/// Time between two attempts to send where the kernel does not tell when the next may succeed.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
+
 /// Kinds of messages.
 const OPEN: u8 = 0;
 const SAMPLE: u8 = 1;
@@ -39,6 +44,7 @@ const HOLD: u8 = 2;
 const CLOSE: u8 = 3;
 const WINDOWS: u8 = 4;
 const TEXT: u8 = 5;
+const MARK: u8 = 6;
 /// Bytes before a message: its kind and its length.
 const HEAD: usize = 5;
 /// A time that is unknown.
@@ -63,6 +69,8 @@ pub(crate) enum Message<'a> {
         key: u64,
         windows: Windows,
     },
+    /// To a worker: answer it when all before it is done. From a worker: that answer.
+    Mark(u64),
     /// JSON.
     Text(&'a [u8]),
 }
@@ -143,6 +151,11 @@ impl Line {
         self.numbers(WINDOWS, &[key, server, radio, u64::from(reading)]);
     }
 
+    /// Adds a mark.
+    pub(crate) fn mark(&mut self, mark: u64) {
+        self.numbers(MARK, &[mark]);
+    }
+
     /// True while more packets wait than the other end takes.
     pub(crate) fn is_full(&self) -> bool {
         self.waiting.len() > FULL
@@ -176,9 +189,18 @@ impl Line {
     /// The other end has gone, or reads nothing for `patience`.
     pub(crate) fn flush_all(&mut self, patience: Duration) -> io::Result<()> {
         self.flush()?;
-        while !self.waiting.is_empty() {
+        let (mut left, mut since) = (self.waiting.len(), now());
+        while left > 0 {
             self.wait(PollFlags::POLLOUT, patience)?;
             self.flush()?;
+            if std::mem::replace(&mut left, self.waiting.len()) != left {
+                since = now();
+            } else if now().duration_since(since).as_nanos() >= u128::from(patience.as_nanos()) {
+                return Err(io::ErrorKind::TimedOut.into());
+            } else {
+                // The socket has room, and too many descriptors are on their way.
+                thread::sleep(PAUSE);
+            }
         }
         Ok(())
     }
@@ -349,6 +371,7 @@ fn message(kind: u8, body: &[u8]) -> Option<Message<'_>> {
         }
         HOLD => Message::Hold(key),
         CLOSE => Message::Close(key),
+        MARK => Message::Mark(key),
         WINDOWS => {
             let (server, radio, reading) = (next()?, next()?, next()? != 0);
             Message::Windows { key, windows: Windows { server, radio, reading } }
@@ -400,6 +423,7 @@ mod tests {
         own.hold(members[0]);
         own.say(&"words", [File::open("/dev/null").expect("it is there").into()]);
         own.windows(u64::MAX, windows);
+        own.mark(8);
         own.close(now, members[1]);
         own.flush_all(PATIENCE).expect("there is room");
         let packet = other.next(Some(PATIENCE)).expect("it comes");
@@ -414,6 +438,7 @@ mod tests {
                 Message::Hold(3),
                 Message::Text(b"\"words\""),
                 Message::Windows { key: u64::MAX, windows },
+                Message::Mark(8),
                 Message::Close(3),
             ]
         );

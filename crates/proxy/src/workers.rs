@@ -5,6 +5,7 @@
 //! Each worker has its own limit of descriptors. The end of a worker resets its connections alone,
 //! and another takes its place.
 
+mod order;
 mod spawner;
 mod words;
 mod worker;
@@ -17,6 +18,7 @@ use crate::connections::{Load, Part, place_of};
 use crate::line::Line;
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{FlowId, Windows};
+use order::{Order, Step};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -36,8 +38,9 @@ pub(crate) struct Worker {
     pub(crate) line: Option<Line>,
     /// Key and flow of each connection that takes part in the control, by the place in the worker.
     flows: Vec<Option<(u64, FlowId)>>,
-    /// Windows that it has not got, by key.
+    /// Windows that it has not got, by key, and the mark after them.
     windows: BTreeMap<u64, Windows>,
+    mark: Option<u64>,
     /// Open connections of each client.
     clients: BTreeMap<IpAddr, usize>,
     /// Open connections.
@@ -57,6 +60,7 @@ impl Worker {
             line: None,
             flows: Vec::new(),
             windows: BTreeMap::new(),
+            mark: None,
             clients: BTreeMap::new(),
             open: 0,
             state: State::default(),
@@ -112,6 +116,11 @@ impl Worker {
             let Some((key, windows)) = self.windows.pop_first() else { break };
             line.windows(key, windows);
         }
+        if self.windows.is_empty()
+            && let Some(mark) = self.mark.take()
+        {
+            line.mark(mark);
+        }
         line.flush()
     }
 
@@ -146,6 +155,7 @@ struct Request {
 pub(crate) struct Workers {
     spawner: Spawner,
     pub(crate) all: Vec<Worker>,
+    pub(crate) order: Order,
     /// Most connections of each.
     most: usize,
     requests: VecDeque<Request>,
@@ -156,7 +166,8 @@ impl Workers {
     /// None runs yet.
     pub(crate) fn new(spawner: Spawner, count: u32, most: usize) -> Self {
         let all = (0..count).map(|number| Worker::new(Part { number, of: count })).collect();
-        Self { spawner, all, most, requests: VecDeque::new(), requested: 0 }
+        let (order, requests) = (Order::default(), VecDeque::new());
+        Self { spawner, all, order, most, requests, requested: 0 }
     }
 
     /// Starts a process for the worker of this number, and sends it its part with `fds`.
@@ -171,11 +182,13 @@ impl Workers {
         fds: Vec<std::os::fd::OwnedFd>,
     ) -> io::Result<&Line> {
         let worker = &mut self.all[number];
-        (worker.starts, worker.started) = (worker.starts + 1, now);
+        // The next attempt counts from this one, also if it fails.
+        worker.started = now;
         let (mut line, other) = Line::pair()?;
         self.spawner.spawn(other)?;
         line.say(&Command::SetUp(set_up), fds);
         line.flush()?;
+        worker.starts += 1;
         worker.more = true;
         Ok(worker.line.insert(line))
     }
@@ -195,6 +208,12 @@ impl Workers {
         self.all.iter().map(|worker| worker.open).sum()
     }
 
+    /// The part of `places`, which are for all workers, that those have which run.
+    pub(crate) fn running_part(&self, places: usize) -> usize {
+        let running = self.all.iter().filter(|worker| worker.line.is_some()).count();
+        places * running / self.all.len()
+    }
+
     /// True if none runs.
     pub(crate) fn none_runs(&self) -> bool {
         self.all.iter().all(|worker| worker.line.is_none())
@@ -207,8 +226,32 @@ impl Workers {
 
     /// New windows for the connection with this key.
     pub(crate) fn change(&mut self, key: u64, windows: Windows) {
-        let number = place_of(key).0 as usize % self.all.len();
-        self.all[number].windows.insert(key, windows);
+        let number = self.number_of(key);
+        if let Some(falls) = self.order.change(number, key, windows) {
+            self.all[number].windows.insert(key, falls);
+        }
+    }
+
+    /// The worker of the connection with this key.
+    fn number_of(&self, key: u64) -> usize {
+        place_of(key).0 as usize % self.all.len()
+    }
+
+    /// Windows that may rise now do.
+    pub(crate) fn rise(&mut self, now: Instant) {
+        while let Some(step) = self.order.step(now) {
+            match step {
+                Step::Mark(mark, workers) => {
+                    workers.into_iter().for_each(|at| self.all[at].mark = Some(mark));
+                }
+                Step::Rise(rises) => {
+                    for (key, windows) in rises {
+                        let number = self.number_of(key);
+                        self.all[number].windows.insert(key, windows);
+                    }
+                }
+            }
+        }
     }
 
     /// Requests the connections of all; `reply` gets the list.
@@ -236,8 +279,10 @@ impl Workers {
         self.answer();
     }
 
-    /// A worker answers no request any more.
+    /// A worker answers no request any more, and applies no windows.
     pub(crate) fn is_gone(&mut self, worker: usize) {
+        let of = self.all.len();
+        self.order.gone(worker, |key| place_of(key).0 as usize % of == worker);
         for one in &mut self.requests {
             one.waits_for.retain(|at| *at != worker);
         }
@@ -272,5 +317,37 @@ impl Workers {
             })
         };
         self.all.iter().enumerate().map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::TimeoutsConfig;
+    use crate::radio_leg::RadioLeg;
+
+    #[test]
+    fn a_start_that_fails_is_no_restart_and_its_worker_has_no_places() {
+        let mut workers = Workers::new(Spawner::gone(), 4, 10);
+        let now = Instant::ZERO + LASTS;
+        let set_up = SetUp {
+            part: workers.all[1].part,
+            pipes: 0,
+            timeouts: TimeoutsConfig::default(),
+            clock: 0,
+            leg: RadioLeg::Pacing.state().0,
+            predecessor: false,
+        };
+        assert!(workers.start(now, 1, set_up, Vec::new()).is_err());
+        assert_eq!((workers.all[1].starts, workers.all[1].started), (0, now));
+        assert_eq!(
+            (workers.status()[1]["restarts"].as_u64(), workers.none_runs()),
+            (Some(0), true)
+        );
+        let lines = [0, 2, 3].map(|number| (number, Line::pair().expect("a pair")));
+        for (number, (own, _)) in lines {
+            workers.all[number].line = Some(own);
+        }
+        assert_eq!(workers.running_part(8_000), 6_000);
     }
 }

@@ -65,7 +65,7 @@ impl Engine {
     /// New processes have all connections of their predecessors; waits for that.
     pub(super) fn wait_for_adoptions(&mut self) -> io::Result<()> {
         for at in 0..self.worker_count() {
-            let packet = self.next_packet(at)?;
+            let packet = self.next_packet(at, PATIENCE)?;
             for message in packet.messages() {
                 if let Message::Text(text) = message
                     && let Said::Adopted(count) = read(text)?
@@ -78,10 +78,10 @@ impl Engine {
         Ok(())
     }
 
-    fn next_packet(&mut self, at: usize) -> io::Result<Packet> {
+    fn next_packet(&mut self, at: usize, patience: Duration) -> io::Result<Packet> {
         let line = self.worker(at).and_then(|worker| worker.line.as_mut());
         line.ok_or_else(|| io::Error::other(format!("worker {at} does not run")))?
-            .next(Some(PATIENCE))
+            .next(Some(patience))
     }
 
     /// Number of workers.
@@ -140,8 +140,13 @@ impl Engine {
         for at in 0..self.worker_count() {
             let read = self.read_worker(now, at);
             self.apply(now);
-            let flushed = self.worker(at).map_or(Ok(()), Worker::flush);
-            if read.and(flushed).is_err() {
+            if read.is_err() {
+                self.worker_ended(now, at);
+            }
+        }
+        self.workers.iter_mut().for_each(|workers| workers.rise(now));
+        for at in 0..self.worker_count() {
+            if self.worker(at).is_some_and(|worker| worker.flush().is_err()) {
                 self.worker_ended(now, at);
             }
         }
@@ -168,6 +173,11 @@ impl Engine {
         for message in packet.messages() {
             let Message::Text(text) = message else {
                 let Some(workers) = &mut self.workers else { break };
+                match message {
+                    Message::Mark(mark) => workers.order.answered(at, mark),
+                    Message::Close(key) => workers.order.forget(key),
+                    _ => {}
+                }
                 allocate(now, &mut self.steering, &mut workers.all[at], &message);
                 continue;
             };
@@ -258,17 +268,25 @@ impl Engine {
         }
     }
 
-    /// Ends all workers, and reads their last messages.
+    /// Ends all workers at once, and reads their last messages.
     pub(super) fn end_workers(&mut self, now: Instant) {
         self.command_workers(&Command::End);
+        for worker in self.workers.iter_mut().flat_map(|workers| &mut workers.all) {
+            // The others end while this process waits for one.
+            let _gone = worker.flush();
+        }
+        let until = self.clock.now() + PATIENCE;
         for at in 0..self.worker_count() {
-            let flushed = self.worker(at).and_then(|worker| worker.line.as_mut());
-            let flushed = flushed.map_or(Ok(()), |line| line.flush_all(PATIENCE));
+            let left = until.since(self.clock.now());
+            let line = self.worker(at).and_then(|worker| worker.line.as_mut());
+            let flushed = line.map_or(Ok(()), |line| line.flush_all(left));
             // The end of the worker is the end of its line.
-            while flushed.is_ok()
-                && let Ok(packet) = self.next_packet(at)
-                && self.take_packet(now, at, &packet).is_ok()
-            {}
+            let mut more = flushed.is_ok();
+            while more {
+                let left = until.since(self.clock.now());
+                let packet = self.next_packet(at, left);
+                more = packet.is_ok_and(|packet| self.take_packet(now, at, &packet).is_ok());
+            }
         }
     }
 
@@ -287,7 +305,7 @@ impl Engine {
         }
         for at in 0..self.worker_count() {
             loop {
-                let packet = self.next_packet(at)?;
+                let packet = self.next_packet(at, PATIENCE)?;
                 if self.take_packet(now, at, &packet)? {
                     break;
                 }
@@ -314,6 +332,6 @@ fn allocate(now: Instant, steering: &mut Steering, worker: &mut Worker, message:
         Message::Close(key) => {
             worker.left(key).into_iter().for_each(|flow| steering.close(now, flow));
         }
-        Message::Windows { .. } | Message::Text(_) => {}
+        Message::Windows { .. } | Message::Mark(_) | Message::Text(_) => {}
     }
 }

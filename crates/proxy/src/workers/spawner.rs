@@ -41,6 +41,14 @@ impl Spawner {
         }
     }
 
+    /// One that has gone, so that no worker starts.
+    #[cfg(test)]
+    pub(crate) fn gone() -> Self {
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let pair = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags);
+        Self { socket: pair.expect("a pair").0 }
+    }
+
     /// Starts a worker with its end of the line.
     ///
     /// # Errors

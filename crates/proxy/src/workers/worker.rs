@@ -170,6 +170,7 @@ impl Worker {
         for message in packet.messages() {
             match message {
                 Message::Windows { key, windows } => self.connections.apply(key, windows),
+                Message::Mark(mark) => self.line.mark(mark),
                 Message::Text(text) => match read(text)? {
                     Command::Take(at, connected) => {
                         let client = fds.pop_front();

@@ -284,8 +284,11 @@ fn workers_end_with_their_proxy_and_reset_what_is_open() {
         World::new(&format!("[limits]\nworkers = {WORKERS}\n[timeouts]\ndrain = \"1s\"\n"));
     let server = world.serve(0, sender);
     for signal in [Signal::SIGKILL, Signal::SIGTERM] {
-        let all = family(u64::from(world.proxy.id()));
-        assert!(all.len() as u64 > WORKERS, "{all:?}");
+        let mut all = Vec::new();
+        until("all workers run", || {
+            all = family(u64::from(world.proxy.id()));
+            all.len() as u64 > WORKERS
+        });
         let mut open: Vec<TcpStream> =
             (1..7).map(|ue| world.connect(ue, server, 0).expect("it connects")).collect();
         until("all have a worker", || world.status()["flows"] == 6);
