@@ -11,7 +11,8 @@ mod trace;
 
 pub(crate) use rules::track;
 
-use crate::config::ProxyConfig;
+use crate::config::{ProxyConfig, WaitConfig};
+use crate::held::Held;
 use crate::host;
 use crate::n3;
 use crate::radio_leg;
@@ -45,6 +46,7 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
         named("splice and pipes", true, say(relay::attempt(config.limits.pipe.0))),
         named("server windows", true, say(windows())),
         named("radio leg", false, radio_leg::attempt(config.radio_leg)),
+        named("servers' own answers", false, waits(config)),
         named("interfaces", true, interfaces(config)),
         named("descriptors", true, descriptors(config)),
         named("reverse path filter", false, router::lets_detours_back(names)),
@@ -54,6 +56,22 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
     ];
     all.extend(path::connections(config));
     all
+}
+
+/// The way of first segments that wait for their servers.
+fn waits(config: &ProxyConfig) -> Result<String, String> {
+    let families = match config.select.wait_for_server {
+        WaitConfig::None => return Ok("the proxy answers clients at once".into()),
+        WaitConfig::Ipv6 => "IPv6",
+        WaitConfig::All => "IPv4 and IPv6",
+    };
+    match Held::start(TRIAL, 0) {
+        Ok(_held) => Ok(format!(
+            "clients over {families} are answered after their servers, up to {} at a time",
+            host::limits(config).waits
+        )),
+        Err(why) => Err(format!("the proxy answers clients at once: {why}")),
+    }
 }
 
 /// The setting that helps if routers send no ICMP errors.

@@ -96,6 +96,8 @@ pub(crate) struct Engine {
     pub(crate) held: Option<Held>,
     /// Why not.
     pub(crate) wait_refused: Option<String>,
+    /// First segments of each family that the listener did not get in earlier processes.
+    kept_before: [u64; 2],
     /// Segments of connections that this host does not have, which were answered with resets.
     pub(crate) resets: u64,
     pub(crate) host: Host,
@@ -231,18 +233,18 @@ impl Engine {
         for _ in 0..ACCEPTED_AT_ONCE {
             let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
             match self.host.listeners[listener].accept4(flags) {
-                // Dropping the socket resets the connection.
+                // Dropping a socket resets its connection.
                 Ok((client, at)) => {
                     self.totals.accepted += 1;
                     self.totals.accepted_of[listener] += 1;
+                    // Each client has an address.
+                    let Some(at) = at.as_socket() else { continue };
+                    let server = self.waited(&client, at);
                     if self.open() >= self.host.limits.most {
                         self.totals.over_limit += 1;
                         continue;
                     }
-                    // Each client has an address.
-                    if let Some(at) = at.as_socket() {
-                        self.begin(now, client, at);
-                    }
+                    self.begin(now, client, at, server);
                 }
                 Err(error) => {
                     if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) {
@@ -256,9 +258,7 @@ impl Engine {
         }
     }
 
-    fn begin(&mut self, now: Instant, client: Socket, at: SocketAddr) {
-        let server = client.local_addr().ok().and_then(|to| to.as_socket());
-        let server = server.zip(self.held.as_mut()).and_then(|(to, held)| held.take(at, to));
+    fn begin(&mut self, now: Instant, client: Socket, at: SocketAddr, server: Option<Socket>) {
         if self.workers.is_some() {
             if self.give(client, at, server) && self.guard.opened(at.ip(), self.places()) {
                 self.divert(now);

@@ -218,6 +218,8 @@ impl Guard {
         accepted: [u64; 2],
         Places { open, flows }: Places,
     ) -> Vec<String> {
+        // Some of the segments that were kept may have come after the rules were read.
+        let diverted = [0, 1].map(|family| diverted[family].max(self.diverted[family]));
         self.diverted = diverted;
         let mut told = Vec::new();
         for (number, entry) in self.entries.iter_mut().enumerate() {
@@ -328,6 +330,14 @@ mod tests {
         assert_eq!(guard.diversion(at(34_000)).families, [false, true]);
         assert!(guard.look(at(35_000), [55, 9], [1, 0], places(0)).is_empty());
         assert_eq!(guard.diversion(at(35_000)).families, [true, true]);
+    }
+
+    #[test]
+    fn the_count_of_first_segments_never_falls() {
+        let mut guard = guard();
+        guard.look(at(0), [9, 4], [0; 2], places(0));
+        guard.look(at(250), [8, 5], [0; 2], places(0));
+        assert_eq!(guard.diverted, [9, 5]);
     }
 
     #[test]

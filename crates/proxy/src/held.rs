@@ -26,8 +26,6 @@ const CLIENT_COMES: Duration = Duration::from_secs(15);
 /// A client that sends its first segment once more after so many went to the listener has had no
 /// answer: a rule of the host drops them.
 const DELIVERIES: u32 = 2;
-/// Most legs that wait for a server or for a client; more segments go to the listener at once.
-const MOST: usize = 1_024;
 /// Datagrams of copies that are read before other events are handled.
 const READS: usize = 256;
 /// Time for which the hardware address of an interface is kept.
@@ -94,6 +92,8 @@ pub(crate) struct Held {
     interfaces: BTreeMap<u32, Interface>,
     interfaces_since: Instant,
     mark: u32,
+    /// Most legs that wait for a server or for a client; more segments go to the listener at once.
+    most: usize,
     legs: BTreeMap<Ends, Leg>,
     numbers: BTreeMap<u64, Ends>,
     next: u64,
@@ -104,12 +104,12 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Receives first segments. The number of their group follows `mark`, which each proxy of a
-    /// host has for itself.
+    /// Receives first segments, with at most so many legs that wait. The number of their group
+    /// follows `mark`, which each proxy of a host has for itself.
     ///
     /// # Errors
     /// The kernel has no nfnetlink_log, or refuses the programs that put segments back.
-    pub(crate) fn start(mark: u32) -> Result<Self, SystemError> {
+    pub(crate) fn start(mark: u32, most: usize) -> Result<Self, SystemError> {
         let failed = |what: &str| {
             let what = what.to_owned();
             move |e: io::Error| SystemError::new(what, e)
@@ -122,6 +122,7 @@ impl Held {
             interfaces: BTreeMap::new(),
             interfaces_since: Instant::ZERO,
             mark,
+            most,
             legs: BTreeMap::new(),
             numbers: BTreeMap::new(),
             next: 0,
@@ -181,7 +182,7 @@ impl Held {
                 leg.delivered += 1;
                 return self.deliver(&first);
             }
-            None if waiting >= MOST => return self.deliver(&first),
+            None if waiting >= self.most => return self.deliver(&first),
             None => {}
         }
         let [client, server] = first.ends;
@@ -333,6 +334,7 @@ impl First {
         let mut frame = vec![0; ETHERNET - 2];
         frame.extend(u16::to_be_bytes(kind));
         frame.extend(packet);
+        add_hop(&mut frame[ETHERNET..ETHERNET + head], v6);
         // The copy may come before the network card has filled it in.
         let length = (tcp.len() as u16).to_be_bytes();
         let mut summed = [addresses, &[0, TCP], &length, tcp].concat();
@@ -346,6 +348,18 @@ impl First {
             interface: copied.interface,
             frame,
         })
+    }
+}
+
+/// Gives back to an IP header the hop that this host has counted; it counts the packet again when
+/// it forwards what was put back.
+fn add_hop(header: &mut [u8], v6: bool) {
+    let hops = if v6 { 7 } else { 8 };
+    header[hops] = header[hops].saturating_add(1);
+    if !v6 {
+        header[10..12].fill(0);
+        let sum = checksum(header);
+        header[10..12].copy_from_slice(&sum);
     }
 }
 
@@ -376,6 +390,12 @@ mod tests {
             let tcp = &first.frame[first.frame.len() - tcp.len()..];
             let pseudo = [&octets.concat()[..], &[0, TCP, 0, 24], tcp].concat();
             assert_eq!(checksum(&pseudo), [0, 0]);
+            // The hop that forwarding has taken, and the sum of the words of IPv4's header.
+            let header = &first.frame[ETHERNET..];
+            match ends[0].is_ipv6() {
+                true => assert_eq!(header[7], 65),
+                false => assert_eq!((header[8], checksum(&header[..20])), (65, [0, 0])),
+            }
             if ends[0].is_ipv6() {
                 let mut extended = packet.clone();
                 // Hop-by-hop options before TCP: padding alone.

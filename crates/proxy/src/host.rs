@@ -21,6 +21,10 @@ const BACKLOG: i32 = 4_096;
 const RESERVE_PART: u64 = 9;
 /// Descriptors for other purposes than connections and pipes.
 const RESERVED: u64 = 64;
+/// Most legs to servers whose clients wait for them, and the part of the descriptors that they may
+/// have.
+const MOST_WAITS: u64 = 1_024;
+const WAITS_PART: u64 = 16;
 /// Ports tried until one is free for both families.
 const PORTS_TRIED: usize = 64;
 
@@ -33,6 +37,8 @@ pub(crate) struct Limits {
     pub(crate) most: usize,
     /// Pipes.
     pub(crate) pipes: u32,
+    /// Legs to servers whose clients wait for them.
+    pub(crate) waits: usize,
 }
 
 /// See the module's page.
@@ -114,12 +120,15 @@ pub(crate) fn limits(config: &ProxyConfig) -> Limits {
     let LimitsConfig { workers, flows: wanted, pipes, .. } = config.limits;
     // Those of one process.
     let pipes = u64::from(pipes.div_ceil(workers)).min(usable / 8);
-    let places = usable.saturating_sub(2 * pipes) / 2;
+    let waits = MOST_WAITS.min(usable / WAITS_PART);
+    // With workers these legs have the descriptors of another process than the connections.
+    let others = 2 * pipes + if workers == 1 { waits } else { 0 };
+    let places = usable.saturating_sub(others) / 2;
     let flows = (places - places / RESERVE_PART).min(wanted.div_ceil(workers).into());
     let most = places.min(flows + u64::from(BACKLOG.unsigned_abs()));
     let all = |count: u64| usize::try_from(count * u64::from(workers)).unwrap_or(usize::MAX);
     let flows = all(flows).min(wanted as usize);
-    Limits { flows, most: all(most), pipes: pipes as u32 * workers }
+    Limits { flows, most: all(most), pipes: pipes as u32 * workers, waits: waits as usize }
 }
 
 /// A listener for each family of this host, at one port. They have loopback addresses, so only

@@ -88,6 +88,7 @@ impl Engine {
             workers: None,
             held: None,
             wait_refused: None,
+            kept_before: [0; 2],
             resets: 0,
             host,
             leg_refused: Vec::new(),

@@ -49,9 +49,11 @@ impl Engine {
         }
     }
 
-    /// The places of this proxy.
+    /// The places of this proxy, without those of workers that do not run.
     pub(super) fn places(&self) -> Places {
-        Places { open: self.open(), flows: self.host.limits.flows }
+        let all = self.host.limits.flows;
+        let flows = self.workers.as_ref().map_or(all, |workers| workers.running_part(all));
+        Places { open: self.open(), flows }
     }
 
     /// Compares first segments with accepted connections, and diverts as many as the proxy can

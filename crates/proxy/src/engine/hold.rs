@@ -7,12 +7,14 @@ use crate::flow::Outcome;
 use crate::held::{Held, Passed};
 use justfull_base::Instant;
 use nix::sys::epoll::{EpollEvent, EpollFlags};
+use socket2::Socket;
+use std::net::SocketAddr;
 
 impl Engine {
     /// Prepares the wait. If this host cannot do it, clients are answered before their servers
     /// answer, and `status` has the reason.
     pub(super) fn prepare_wait(&mut self) {
-        let made = Held::start(self.config.route.mark).and_then(|held| {
+        let made = Held::start(self.config.route.mark, self.host.limits.waits).and_then(|held| {
             let event = EpollEvent::new(EpollFlags::EPOLLIN, FIRST);
             let watched = self.connections.epoll.add(held.descriptor(), event);
             watched.map_err(|e| justfull_net::SystemError::new("watch first segments", e))?;
@@ -59,6 +61,12 @@ impl Engine {
         }
     }
 
+    /// The leg to the server of a client that has been accepted; none if it did not wait.
+    pub(super) fn waited(&mut self, client: &Socket, at: SocketAddr) -> Option<Socket> {
+        let server = client.local_addr().ok()?.as_socket()?;
+        self.held.as_mut()?.take(at, server)
+    }
+
     fn account_for_waits(&mut self, now: Instant) {
         let Some(held) = &mut self.held else { return };
         for Passed { client, server, outcome } in std::mem::take(&mut held.passed) {
@@ -76,7 +84,13 @@ impl Engine {
         let counted = self.host.table.first_segments()?;
         // Most segments that the rules have counted have come.
         self.first_segments_arrived(now);
-        let kept = self.held.as_ref().map_or([0; 2], |held| held.kept);
+        let kept = self.kept();
         Ok([0, 1].map(|family| counted[family].saturating_sub(kept[family])))
+    }
+
+    /// First segments of each family that the rules have counted and the listener did not get.
+    pub(super) fn kept(&self) -> [u64; 2] {
+        let own = self.held.as_ref().map_or([0; 2], |held| held.kept);
+        [0, 1].map(|family| self.kept_before[family] + own[family])
     }
 }

@@ -19,6 +19,7 @@ use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -49,6 +50,9 @@ struct Hello {
     identities: usize,
     #[serde(default)]
     sessions: usize,
+    /// First segments that its rules have counted and its listeners did not get.
+    #[serde(default)]
+    kept: [u64; 2],
     /// Then a stream from each worker; 0 if the connections are its own.
     #[serde(default)]
     workers: u32,
@@ -98,12 +102,18 @@ impl Offer {
         let mut stream = UnixStream::connect(&config.operation.socket)?;
         stream.write_all(b"takeover\n")?;
         let mut line = Line::new(stream)?;
-        let (hello, fds): (Hello, _) = line.receive()?;
+        let (hello, fds): (Value, _) = line.receive()?;
         let refused = |why: String| Err(io::Error::other(why));
-        if !VERSIONS.contains(&hello.version) {
+        // Another version may have other fields.
+        let version = hello["version"].as_u64().unwrap_or_default();
+        if !u32::try_from(version).is_ok_and(|version| VERSIONS.contains(&version)) {
             let [old, new] = [*VERSIONS.start(), VERSION];
-            return refused(format!("it speaks version {}, this is {old} to {new}", hello.version));
+            return refused(format!(
+                "its handover has version {version}, and this program reads {old} to {new}: it \
+                 goes on, and a restart replaces it"
+            ));
         }
+        let hello: Hello = serde_json::from_value(hello)?;
         if hello.namespace != namespace()? {
             return refused("it is in another network namespace".into());
         }
@@ -194,6 +204,7 @@ impl Engine {
             flows: self.connections.open,
             identities: identities.len().div_ceil(CHUNK),
             sessions: sessions.len().div_ceil(CHUNK),
+            kept: self.kept(),
             workers: streams.len() as u32,
         };
         line.send(&hello, &fds)?;
@@ -236,6 +247,7 @@ impl Engine {
         // UEs come before connections, since a connection belongs to a UE.
         identities.iter().for_each(|ue| engine.steering.adopt(now, ue));
         engine.totals = hello.totals;
+        engine.kept_before = hello.kept;
         for (state, fds) in flows {
             let pool = &mut engine.connections.shared.pool;
             let flow = Flow::restore(&state, fds, pool).ok_or_else(missing)?;
@@ -265,5 +277,43 @@ impl Engine {
             self.log.note("takeover", &crate::table::explain(&error));
         }
         Log::note(&self.log, "takeover", &format!("{} connections", self.open()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// An old process whose first message is `hello`; true if it goes on afterwards.
+    fn offered(hello: Value) -> (String, bool) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut config = ProxyConfig::default();
+        config.operation.socket = folder.path().join("socket").to_string_lossy().into_owned();
+        let listener = UnixListener::bind(&config.operation.socket).expect("it listens");
+        let old = std::thread::spawn(move || {
+            let mut line = Line::new(listener.accept().expect("one").0).expect("a line");
+            line.send(&hello, &[]).expect("it is sent");
+            !line.give()
+        });
+        let refused = Offer::ask(&config).err().expect("refused").to_string();
+        (refused, old.join().expect("it ends"))
+    }
+
+    #[test]
+    fn an_old_process_of_another_version_is_refused_by_its_version_and_goes_on() {
+        for (version, fields) in [(1, json!({})), (VERSION + 1, json!({ "new": true }))] {
+            let mut hello = fields;
+            hello["version"] = version.into();
+            let (why, goes_on) = offered(hello);
+            assert!(why.contains(&format!("has version {version}, ")), "{why}");
+            assert!(why.contains(&format!("reads {} to {VERSION}", VERSIONS.start())), "{why}");
+            assert!(why.contains("a restart replaces it") && goes_on, "{why}");
+        }
+        let (why, goes_on) = offered(json!("nothing of the kind"));
+        assert!(why.contains("has version 0") && goes_on, "{why}");
+        // The fields of a known version are all needed.
+        let (why, goes_on) = offered(json!({ "version": VERSION }));
+        assert!(why.contains("missing field") && goes_on, "{why}");
     }
 }

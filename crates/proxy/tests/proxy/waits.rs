@@ -75,7 +75,7 @@ fn a_client_that_waits_gets_its_servers_refusal_silence_or_an_error_of_the_way_t
     if !can_build() {
         return;
     }
-    let world = World::new("wait_for_server = \"all\"\n");
+    let mut world = World::new("wait_for_server = \"all\"\n");
     for (family, at) in Chain::server().into_iter().enumerate() {
         let refused = world.connect(1, (at, CLOSED).into(), 0).map_err(|e| e.kind());
         assert_eq!(refused.err(), Some(io::ErrorKind::ConnectionRefused));
@@ -99,6 +99,9 @@ fn a_client_that_waits_gets_its_servers_refusal_silence_or_an_error_of_the_way_t
     assert_eq!((accepted(&world), &world.status()["flows"]), (0, &0.into()));
     let log = fs::read_to_string(world.path("log")).expect("a log");
     assert!(log.contains("\"outcome\":\"no_answer\""), "{log}");
+    let before = world.status()["first_segments"].clone();
+    world.take_over();
+    assert_eq!(world.status()["first_segments"], before, "the next process counts on");
 }
 
 #[test]
@@ -125,4 +128,23 @@ fn a_wait_that_a_takeover_cuts_begins_anew() {
     silence(&world, false);
     until("it is answered", || is_answered(&client));
     assert!(download(&world, server, 8, 300_000), "new connections are served");
+}
+
+#[test]
+fn check_says_which_clients_wait_for_their_servers_and_how_many_may() {
+    if !can_build() {
+        return;
+    }
+    let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
+    for (wait, part) in [
+        ("none", "answers clients at once"),
+        ("ipv6", "over IPv6 are answered after their servers, up to "),
+        ("all", "over IPv4 and IPv6 are answered after their servers, up to "),
+    ] {
+        let text = format!("[select]\ninterfaces = [\"ran\"]\nwait_for_server = \"{wait}\"\n");
+        let config = ProxyConfig::parse(&text).expect("valid");
+        let found = chain.inside(Place::Middle, || Ok(check(&config))).expect("it is tried");
+        let line = found.iter().find(|one| one.name == "servers' own answers").expect("a line");
+        assert!(line.found.as_ref().is_ok_and(|what| what.contains(part)), "{wait}: {line:?}");
+    }
 }
