@@ -3,6 +3,8 @@
 
 #[path = "../examples/proxy_bench/cases.rs"]
 mod cases;
+#[path = "../examples/proxy_bench/crowd.rs"]
+mod crowd;
 #[path = "../examples/proxy_bench/load.rs"]
 mod load;
 #[path = "../examples/proxy_bench/rivals.rs"]
@@ -18,9 +20,12 @@ const OWN: [&str; 3] = ["as_proxy", "--exact", "--nocapture"];
 /// Most memory of an idle connection.
 const IDLE_BYTES: f64 = 32_768.0;
 
-/// Not a test: the proxy, when this program starts itself.
+/// Not a test: the proxy or a part of the load, when this program starts itself.
 #[test]
 fn as_proxy() {
+    if let Some(ended) = crowd::play() {
+        return ended.expect("it runs");
+    }
     if let Some(file) = rivals::role() {
         rivals::play(&file).expect("it runs");
     }
@@ -75,4 +80,19 @@ fn an_idle_connection_takes_little_memory_and_no_pipe() {
     for case in ["reports_1ms", "reports_1s"] {
         assert!(figures(ours, case).iter().all(|(_, value)| *value > 0.0));
     }
+}
+
+#[test]
+fn connections_of_a_site_are_shared_among_workers_and_no_cell_is_over_its_bound() {
+    if !can_run(&[]) {
+        return;
+    }
+    let found = crowd::run(400, Duration::from_millis(500), &OWN).expect("it runs");
+    println!("{found}");
+    let of = |name: &str| found[name].as_f64().expect("a number");
+    let counts = ["flows", "cells", "cells_over", "ues"].map(|name| found[name].as_u64());
+    assert_eq!(counts, [400, 64, 0, 2_000].map(Some));
+    assert!(of("reports") > 2_000.0);
+    let percents = ["control_percent", "loop_percent", "relay_percent"].map(of);
+    assert!(percents.iter().all(|percent| *percent > 0.0) && percents[1] < percents[0]);
 }

@@ -41,6 +41,8 @@ const CASES: [Case; 4] = [
 const IDLE_BYTES: f64 = 400.0;
 /// Most share of a core, in percent, that reports each millisecond may cost above one a second.
 const REPORTS_PERCENT: f64 = 5.0;
+/// Goal for the share of a core, in percent, that the control of a site takes beside its workers.
+const SITE_PERCENT: f64 = 10.0;
 /// Size of a pipe of the proxy.
 const PIPE_BYTES: f64 = 262_144.0;
 
@@ -79,6 +81,7 @@ pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
          % of a core with a report each ms, {seldom:.1} % with one each second",
         idle[0]
     );
+    println!("{}", site(&one(&program, PROXIES[0], "site")?)?);
     println!("medians of {ROUNDS} interleaved rounds");
     missed.extend((idle[0] > IDLE_BYTES).then(|| format!("{:.0} bytes when idle", idle[0])));
     let more = often - seldom;
@@ -95,6 +98,23 @@ fn one(program: &Path, proxy: &str, case: &str) -> Outcome<Value> {
 
 fn figure(line: &Value, name: &str) -> Outcome<f64> {
     line[name].as_f64().ok_or_else(|| Failure::Check(format!("proxy_bench said no {name}: {line}")))
+}
+
+/// The line about a site: 64 cells, 2 000 UEs, data on every connection, reports each 10 ms.
+fn site(line: &Value) -> Outcome<String> {
+    let of = |name: &str| figure(line, name);
+    let control = of("control_percent")?;
+    let verdict = if control > SITE_PERCENT { ": MISSED" } else { "" };
+    Ok(format!(
+        "site: {} active connections, {} cells of which {} are over their bound: control {control:.1} \
+         % of a core, {:.1} in its loop, three workers {:.1} %; goal at most {SITE_PERCENT} \
+         %{verdict}",
+        of("flows")?,
+        of("cells")?,
+        of("cells_over")?,
+        of("loop_percent")?,
+        of("relay_percent")?
+    ))
 }
 
 fn median(list: &[f64]) -> f64 {
@@ -139,6 +159,18 @@ fn compared(found: &[Found]) -> (String, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_control_that_takes_too_much_is_marked() {
+        let line = |control: f64| {
+            serde_json::json!({ "flows": 20_000, "cells": 64, "cells_over": 0,
+                "control_percent": control, "loop_percent": 4.0, "relay_percent": 50.0 })
+        };
+        let text = |control: f64| site(&line(control)).expect("all figures");
+        assert!(text(10.0).ends_with("goal at most 10 %"), "{}", text(10.0));
+        assert!(text(10.1).ends_with(": MISSED"), "{}", text(10.1));
+        assert!(site(&serde_json::json!({})).is_err());
+    }
 
     #[test]
     fn ours_is_compared_with_the_better_rival_either_way() {

@@ -3,6 +3,7 @@
 //! line of JSON. `proxy_bench check` says which program is missing.
 
 mod cases;
+mod crowd;
 mod load;
 mod rivals;
 
@@ -16,6 +17,9 @@ fn run(arguments: &[&str]) -> io::Result<()> {
     if let Some(file) = rivals::role() {
         return rivals::play(&file);
     }
+    if let Some(ended) = crowd::play() {
+        return ended;
+    }
     if arguments == ["check"] {
         println!("{}", missing().join("; "));
         return Ok(());
@@ -25,6 +29,11 @@ fn run(arguments: &[&str]) -> io::Result<()> {
     let kind = Kind::parse(kind).ok_or_else(usage)?;
     let seconds = rest.first().map_or(Ok(2.0), |text| text.parse::<f64>()).map_err(|_| usage())?;
     let idle = rest.get(1).map_or(Ok(8_000), |text| text.parse()).map_err(|_| usage())?;
+    if *case == "site" {
+        let flows = rest.get(1).map_or(Ok(20_000), |text| text.parse()).map_err(|_| usage())?;
+        println!("{}", crowd::run(flows, Duration::from_secs_f64(seconds), &[])?);
+        return Ok(());
+    }
     let times = [Duration::from_millis(500), Duration::from_secs_f64(seconds)];
     let size = cases::Size { times, pings: (1_000.0 * seconds) as usize, idle };
     println!("{}", cases::run(case, kind, size, &[])?);

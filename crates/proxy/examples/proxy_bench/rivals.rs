@@ -83,14 +83,14 @@ impl Proxy {
         std::iter::once(id.cast_signed()).chain(children).collect()
     }
 
+    /// The number of its process; 0 without one.
+    pub(crate) fn id(&self) -> i32 {
+        self.child.as_ref().map_or(0, |child| child.id().cast_signed())
+    }
+
     /// CPU time of its threads.
     pub(crate) fn cpu(&self) -> Duration {
-        let tasks = |id| fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
-        let nanos = self.ids().into_iter().flat_map(tasks).filter_map(|task| {
-            let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
-            text.split(' ').next()?.parse::<u64>().ok()
-        });
-        Duration::from_nanos(nanos.sum())
+        self.ids().into_iter().map(|id| cpu_of(id, |_| true)).sum()
     }
 
     /// Bytes of its own memory, and the number of its pipes.
@@ -126,6 +126,17 @@ impl Drop for Proxy {
             let _status = child.wait();
         }
     }
+}
+
+/// CPU time of those threads of a process for whose names `counts` is true.
+pub(crate) fn cpu_of(id: i32, counts: impl Fn(&str) -> bool) -> Duration {
+    let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let nanos = tasks.filter_map(|task| {
+        let name = fs::read_to_string(task.path().join("comm")).ok()?;
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<u64>().ok().filter(|_| counts(name.trim_end()))
+    });
+    Duration::from_nanos(nanos.sum())
 }
 
 fn last_core() -> usize {
