@@ -88,6 +88,75 @@ fn a_token_that_has_expired_is_replaced_and_a_wrong_secret_is_told() {
     });
 }
 
+#[test]
+fn a_service_over_websocket_gets_the_next_token_after_one_that_has_expired() {
+    use tungstenite::handshake::server::{ErrorResponse, Request, Response};
+    let folder = tempfile::tempdir().expect("a folder");
+    let ues = folder.path().join("ues");
+    std::fs::write(&ues, "17921 10.45.0.1\n").expect("a file");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = listener.local_addr().expect("its address");
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let admit = |request: &Request, response: Response| {
+                let shown = request.headers().get("authorization");
+                if shown.is_some_and(|shown| shown == "Bearer second") {
+                    return Ok(response);
+                }
+                let mut refusal = ErrorResponse::new(None);
+                *refusal.status_mut() = tungstenite::http::StatusCode::UNAUTHORIZED;
+                Err(refusal)
+            };
+            // A client without the token gets no further.
+            let Ok(mut socket) = tungstenite::accept_hdr(stream, admit) else { continue };
+            assert!(socket.read().is_ok_and(|command| command.is_text()));
+            socket.send(tungstenite::Message::text(metrics(17_921))).expect("it is sent");
+        }
+    });
+    let source = |tokens| {
+        let access = access(folder.path(), endpoint(tokens), "s3cret");
+        started(&format!("kind = \"websocket\"\nurl = \"ws://{at}\"\nues = {ues:?}\n{access}"))
+    };
+    let (none, account) = source(&["first"]);
+    until("it is refused", || refused(&account, "401"));
+    assert!(none.try_recv().is_err());
+    let (reports, _account) = source(&["first", "second"]);
+    assert_eq!(reports.recv_timeout(SOON).expect("a report").ue, [report_ue("10.45.0.1")]);
+}
+
+#[test]
+fn a_broker_gets_a_new_token_as_the_password_of_each_connection() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ues = folder.path().join("ues");
+    std::fs::write(&ues, "hello 10.45.0.1\n").expect("a file");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = listener.local_addr().expect("its address");
+    let (give, shown) = sync_channel(8);
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            stream.read_exact(&mut [0; 8]).expect("a greeting");
+            let start = b"\0\x0a\0\x0a\0\x09\0\0\0\0\0\0\0\x05PLAIN\0\0\0\x05en_US";
+            stream.write_all(&frame(1, 0, start)).expect("it reads");
+            let mut head = [0; 7];
+            stream.read_exact(&mut head).expect("a frame");
+            let size = u32::from_be_bytes([head[3], head[4], head[5], head[6]]);
+            let mut answer = vec![0; size as usize];
+            stream.read_exact(&mut answer).expect("all of it");
+            // The connection ends here, as that of a client without rights.
+            let _full = give.try_send(String::from_utf8_lossy(&answer).into_owned());
+        }
+    });
+    let access = access(folder.path(), endpoint(&["first", "second"]), "s3cret");
+    let (_reports, _account) = started(&format!(
+        "kind = \"amqp\"\naddress = \"{at}\"\nuser = \"proxy\"\nqueues = [\"hello\"]\nues = {ues:?}\n\
+         {access}"
+    ));
+    for token in ["first", "second"] {
+        let answer = shown.recv_timeout(SOON).expect("it connects");
+        assert!(answer.contains(&format!("\0proxy\0{token}\u{5}en_US")), "{answer:?}");
+    }
+}
+
 /// A server of TLS that asks for certificates that `client` vouches for.
 fn asks_for_certificates(server: &[std::path::PathBuf; 2], client: &Path) -> Arc<ServerConfig> {
     let mut roots = RootCertStore::empty();
