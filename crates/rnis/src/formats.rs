@@ -1,6 +1,6 @@
 //! Formats of messages from other programs: notifications and answers of this service, the text of
-//! R22's authors over AMQP, srsRAN's metrics, and indications of E2SM-KPM. All of it comes from the network and is not
-//! trusted.
+//! R22's authors over AMQP, srsRAN's metrics, and indications of E2SM-KPM. All of it comes from the
+//! network and is not trusted.
 
 mod flexran;
 mod kpm;

@@ -124,9 +124,9 @@ fn ip(chain: &Chain, place: Place, words: &str) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("ip {words}: {status}"))) }
 }
 
-/// CPU time of the proxy's process, of that without the reader of reports, and of its workers, while `flows`
-/// connections get data for `seconds`. With the arguments `own` this program is a part of the load
-/// or the proxy.
+/// CPU time of the proxy's process, of that without the reader of reports, and of its workers,
+/// while `flows` connections get data for `seconds`. With the arguments `own` this program is a
+/// part of the load or the proxy.
 pub(crate) fn run(flows: usize, seconds: Duration, own: &[&str]) -> io::Result<Value> {
     let folder = tempfile::tempdir()?;
     let chain = Chain::build(1, Mtus::ETHERNET).map_err(io::Error::other)?;
