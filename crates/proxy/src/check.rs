@@ -15,6 +15,7 @@ use crate::config::{ProxyConfig, WaitConfig};
 use crate::held::Held;
 use crate::host;
 use crate::n3;
+use crate::radio;
 use crate::radio_leg;
 use crate::relay;
 use crate::system;
@@ -46,6 +47,7 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
         named("splice and pipes", true, say(relay::attempt(config.limits.pipe.0))),
         named("server windows", true, say(windows())),
         named("radio leg", false, radio_leg::attempt(config.radio_leg)),
+        named("reports", true, reports(config)),
         named("servers' own answers", false, waits(config)),
         named("interfaces", true, interfaces(config)),
         named("descriptors", true, descriptors(config)),
@@ -56,6 +58,10 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
     ];
     all.extend(path::connections(config));
     all
+}
+
+fn reports(config: &ProxyConfig) -> Result<String, String> {
+    n3::at_home(|| radio::attempt(&config.radio)).map_err(|e| e.to_string())
 }
 
 /// The way of first segments that wait for their servers.

@@ -19,10 +19,11 @@ pub use config::{
 
 use justfull_net::SystemError;
 use justfull_net::clock::now;
-use justfull_rnis::{Malformed, Report};
+use justfull_rnis::{Malformed, Report, open_lines};
 use nix::sys::eventfd::EventFd;
 use std::fmt;
 use std::io;
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -260,6 +261,36 @@ fn connect(
         }
     };
     thread::Builder::new().name("reports".into()).spawn(work).map(drop)
+}
+
+/// Tries what the source of `config` needs of this host, and says what it reads.
+///
+/// # Errors
+/// Why the proxy would not start with it.
+pub(crate) fn attempt(config: &RadioConfig) -> Result<String, SystemError> {
+    let file = |path: &str| {
+        let opened = open_lines(path.as_ref()).map(|_| format!("{} from {path}", config.name()));
+        opened.map_err(|e| SystemError::new(format!("read reports from {path}"), e))
+    };
+    let listens = |at: &str| match TcpListener::bind(at) {
+        // A proxy that runs has the address until its successor takes it.
+        Err(e) if e.kind() != io::ErrorKind::AddrInUse => {
+            Err(SystemError::new(format!("receive reports at {at}"), e))
+        }
+        _ => Ok(format!("{} at {at}", config.name())),
+    };
+    match config {
+        RadioConfig::None(_) => Ok("none: capacity follows from delivery".into()),
+        RadioConfig::JsonLines(source) => file(&source.path),
+        RadioConfig::Kpm(source) if source.listen.is_empty() => file(&source.path),
+        RadioConfig::Kpm(source) => listens(&source.listen),
+        RadioConfig::Rnis(source) if !source.callback.is_empty() => listens(&source.callback),
+        RadioConfig::Rnis(RnisConfig { url, .. })
+        | RadioConfig::Websocket(WebsocketConfig { url, .. }) => {
+            Ok(format!("{} of {url}", config.name()))
+        }
+        RadioConfig::Amqp(source) => Ok(format!("{} of {}", config.name(), source.address)),
+    }
 }
 
 /// Starts the source of `config`, which writes to `wake` when reports have arrived. A `successor`

@@ -93,3 +93,34 @@ fn wrong_settings_are_named_with_what_is_allowed() {
     let unit = toml::from_str::<RadioConfig>("kind = \"kpm\"\nprb_total = \"prbs\"");
     assert!(unit.is_err_and(|e| e.to_string().contains("percent")));
 }
+
+#[test]
+fn a_source_that_cannot_start_is_found_before() {
+    let tried = |text: &str| {
+        let config: RadioConfig = toml::from_str(text).expect("a source");
+        attempt(&config).map_err(|e| e.to_string())
+    };
+    for (text, good) in [
+        ("kind = \"kpm\"\npath = \"/dev/null\"", Err("a file or a named pipe")),
+        ("kind = \"kpm\"\npath = \"/none\"", Err("read reports from /none")),
+        ("kind = \"json_lines\"\npath = \"/none\"", Err("read reports from /none")),
+        ("kind = \"kpm\"\nlisten = \"192.0.2.1:9105\"", Err("receive reports at 192.0.2.1:9105")),
+        ("kind = \"kpm\"\nlisten = \"127.0.0.1:0\"", Ok("kpm at 127.0.0.1:0")),
+        (
+            "kind = \"rnis\"\nurl = \"http://a\"\ncallback = \"127.0.0.1:0\"",
+            Ok("rnis at 127.0.0.1:0"),
+        ),
+        ("kind = \"rnis\"\nurl = \"http://a\"", Ok("rnis of http://a")),
+        ("kind = \"amqp\"\naddress = \"a:1\"", Ok("amqp of a:1")),
+        ("kind = \"none\"", Ok("none: capacity follows from delivery")),
+    ] {
+        match (tried(text), good) {
+            (Ok(found), Ok(good)) => assert_eq!(found, good, "{text}"),
+            (Err(why), Err(part)) => assert!(why.contains(part), "{text}: {why}"),
+            (found, _) => panic!("{text}: {found:?}"),
+        }
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = taken.local_addr().expect("its address");
+    assert!(tried(&format!("kind = \"kpm\"\nlisten = \"{at}\"")).is_ok(), "a proxy may run");
+}
