@@ -92,7 +92,7 @@ fn connections_of_a_site_are_shared_among_workers_and_no_cell_is_over_its_bound(
     let of = |name: &str| found[name].as_f64().expect("a number");
     let counts = ["flows", "cells", "cells_over", "ues"].map(|name| found[name].as_u64());
     assert_eq!(counts, [400, 64, 0, 2_000].map(Some));
-    assert!(of("reports") > 2_000.0);
+    assert!(of("reports_per_s") > 0.0);
     let percents = ["control_percent", "loop_percent", "relay_percent"].map(of);
     assert!(percents.iter().all(|percent| *percent > 0.0) && percents[1] < percents[0]);
 }

@@ -106,12 +106,13 @@ fn site(line: &Value) -> Outcome<String> {
     let control = of("control_percent")?;
     let verdict = if control > SITE_PERCENT { ": MISSED" } else { "" };
     Ok(format!(
-        "site: {} active connections, {} cells of which {} are over their bound: control {control:.1} \
-         % of a core, {:.1} in its loop, three workers {:.1} %; goal at most {SITE_PERCENT} \
-         %{verdict}",
+        "site: {} active connections, {} cells of which {} are over their bound, {:.0} of 200000 \
+         reports a second: control {control:.1} % of a core, {:.1} without the reader of reports, \
+         three workers {:.1} %; goal at most {SITE_PERCENT} %{verdict}",
         of("flows")?,
         of("cells")?,
         of("cells_over")?,
+        of("reports_per_s")?,
         of("loop_percent")?,
         of("relay_percent")?
     ))
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn a_control_that_takes_too_much_is_marked() {
         let line = |control: f64| {
-            serde_json::json!({ "flows": 20_000, "cells": 64, "cells_over": 0,
+            serde_json::json!({ "flows": 20_000, "cells": 64, "cells_over": 0, "reports_per_s": 2e5,
                 "control_percent": control, "loop_percent": 4.0, "relay_percent": 50.0 })
         };
         let text = |control: f64| site(&line(control)).expect("all figures");

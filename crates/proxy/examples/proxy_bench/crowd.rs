@@ -179,7 +179,8 @@ fn measure(folder: &Path, proxy: &Proxy, seconds: Duration) -> io::Result<Value>
         let list = status["workers"].as_array().cloned().unwrap_or_default();
         list.iter().filter_map(|worker| worker["process"].as_i64()).map(|id| id as i32).collect()
     };
-    let workers = ids(&status()?);
+    let first = status()?;
+    let workers = ids(&first);
     let main = proxy.id();
     let cpu = || {
         let relay: Duration = workers.iter().map(|id| cpu_of(*id, |_| true)).sum();
@@ -191,6 +192,10 @@ fn measure(folder: &Path, proxy: &Proxy, seconds: Duration) -> io::Result<Value>
     let (passed, after) = (now().duration_since(began).as_secs_f64(), cpu());
     let percent = |at: usize| 100.0 * (after[at] - before[at]).as_secs_f64() / passed;
     let status = status()?;
+    let reports = |status: &Value| {
+        let of = |what: &str| status["radio"][what].as_f64().unwrap_or(f64::NAN);
+        of("taken") + of("dropped")
+    };
     let cells = status["cells"].as_array().cloned().unwrap_or_default();
     let over = |cell: &&Value| {
         let of = |what: &str| cell[what].as_f64().unwrap_or(f64::INFINITY);
@@ -199,7 +204,7 @@ fn measure(folder: &Path, proxy: &Proxy, seconds: Duration) -> io::Result<Value>
     Ok(json!({
         "flows": status["flows"], "cells": cells.len(), "ues": status["ues_known"],
         "cells_over": cells.iter().filter(over).count(),
-        "reports": status["radio"]["taken"], "reports_dropped": status["radio"]["dropped"],
+        "reports_per_s": (reports(&status) - reports(&first)) / passed,
         "control_percent": percent(0), "loop_percent": percent(1), "relay_percent": percent(2),
     }))
 }
