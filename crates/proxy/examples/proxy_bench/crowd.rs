@@ -142,22 +142,15 @@ pub(crate) fn run(flows: usize, seconds: Duration, own: &[&str]) -> io::Result<V
         flows + flows / 4 + 100
     );
     let proxy = Proxy::start(Kind::Justfull, &chain, folder.path(), &settings, own)?;
-    let mut parts = Vec::new();
-    for number in 0..LOADS {
-        let mut part = Part::start(&chain, Place::Server, &format!("servers {number}"), own)?;
-        part.until_open()?;
-        parts.push(part);
-    }
-    let of_ues = (0..LOADS)
-        .map(|number| {
-            let role = format!("clients {number} {}", flows / LOADS);
-            Part::start(&chain, Place::Ue, &role, own)
-        })
-        .collect::<io::Result<Vec<Part>>>()?;
-    for mut part in of_ues {
-        part.until_open()?;
-        parts.push(part);
-    }
+    let parts = |place: Place, role: &dyn Fn(usize) -> String| -> io::Result<Vec<Part>> {
+        let one = |number| Part::start(&chain, place, &role(number), own);
+        let mut all = (0..LOADS).map(one).collect::<io::Result<Vec<Part>>>()?;
+        all.iter_mut().try_for_each(Part::until_open)?;
+        Ok(all)
+    };
+    // The clients end before the servers.
+    let _servers = parts(Place::Server, &|number| format!("servers {number}"))?;
+    let _clients = parts(Place::Ue, &|number| format!("clients {number} {}", flows / LOADS))?;
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let told = scope.spawn(|| report(&reports, &stop));
