@@ -129,6 +129,8 @@ enum Signal {
 #[derive(Clone, Debug)]
 pub struct Scream {
     config: ScreamConfig,
+    /// A packet has left; the times below begin there.
+    started: bool,
     least: f64,
     most: f64,
     mss: f64,
@@ -170,6 +172,7 @@ impl Scream {
         let [least, start, most] = [birth.least, birth.start, birth.most].map(|r| r.0 as f64);
         Ok(Self {
             config: config.clone(),
+            started: false,
             least,
             most,
             mss: f64::from(birth.packet),
@@ -200,6 +203,14 @@ impl Scream {
     #[must_use]
     pub const fn alpha(&self) -> f64 {
         self.alpha
+    }
+
+    /// The first packet leaves at `now`: the call is as young as one that begins at 0.
+    const fn start(&mut self, now: f64) {
+        self.started = true;
+        (self.alpha_at, self.reacted_at) = (now, now);
+        (self.congested_at, self.round_at) = (now, now);
+        self.delay.start(now);
     }
 
     /// The longer of the RTT and the virtual RTT.
@@ -302,6 +313,9 @@ impl Scream {
 
 impl RateController for Scream {
     fn on_sent(&mut self, departure: &Departure) {
+        if !self.started {
+            self.start(departure.now.as_secs_f64());
+        }
         self.most_in_flight[0] = self.most_in_flight[0].max(departure.in_flight);
     }
 

@@ -37,6 +37,11 @@ const DEVIATION: (f64, f64) = (0.4, 2.5);
 const DEVIATIONS: f64 = 3.0;
 
 impl Capacity {
+    /// Forgets the estimate and keeps its deviation, which is a property of the path.
+    const fn reset(&mut self) {
+        self.estimate = None;
+    }
+
     fn take(&mut self, bits: f64) {
         let sample = bits / 1e3;
         let estimate = match self.estimate {
@@ -128,7 +133,7 @@ impl Aimd {
 
     fn grow(&mut self, now: f64) {
         if self.capacity.leaves(self.arrived, 1.0) {
-            self.capacity = Capacity::default();
+            self.capacity.reset();
         }
         let limit = AHEAD * self.arrived + AHEAD_MORE;
         if self.rate < limit {
@@ -161,9 +166,24 @@ impl Aimd {
         }
         self.rate = self.rate.min(reduced);
         if self.capacity.leaves(self.arrived, -1.0) {
-            self.capacity = Capacity::default();
+            self.capacity.reset();
         }
         self.capacity.take(self.arrived);
         (self.grows, self.changed_at) = (false, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capacity_that_is_left_forgets_its_estimate_and_keeps_its_deviation() {
+        let mut capacity = Capacity::default();
+        [1e6, 9e5, 1.1e6, 8e5].into_iter().for_each(|bits| capacity.take(bits));
+        let deviation = capacity.deviation;
+        assert!(deviation > DEVIATION.0, "{deviation}");
+        capacity.reset();
+        assert_eq!((capacity.bits(), capacity.deviation), (None, deviation));
     }
 }

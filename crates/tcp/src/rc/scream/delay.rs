@@ -47,6 +47,11 @@ impl QueueDelay {
         }
     }
 
+    /// Averages count from `now` on.
+    pub(super) const fn start(&mut self, now: f64) {
+        self.averaged_at = now;
+    }
+
     pub(super) const fn target(&self) -> f64 {
         self.target
     }

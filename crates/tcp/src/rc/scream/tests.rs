@@ -27,10 +27,10 @@ fn control(change: fn(&mut ScreamConfig)) -> Scream {
 /// A control with a window of 20 kB after a first reaction 100 ms ago.
 fn settled(change: fn(&mut ScreamConfig)) -> Scream {
     let mut control = control(change);
+    control.on_sent(&Departure { now: at(0.0), bytes: 1000, in_flight: 100_000 });
     control.window = 20_000.0;
     control.reacted_at = 0.9;
     control.congested_at = 0.9;
-    control.on_sent(&Departure { now: at(0.0), bytes: 1000, in_flight: 100_000 });
     control
 }
 
@@ -215,4 +215,18 @@ fn frames_that_wait_or_are_too_large_lower_the_rate() {
     control.set_target();
     let factor = 1.2 + 1.0 / 16.0 + 1.0 / 64.0;
     near(control.target, 8.0 * 20_000.0 / 0.025 * 1000.0 / 1020.0 / factor);
+}
+
+#[test]
+fn a_call_that_starts_late_grows_as_a_call_that_starts_at_0() {
+    let windows = |start: f64| {
+        let mut control = control(|_| ());
+        control.on_sent(&Departure { now: at(start), bytes: 1000, in_flight: 10_000 });
+        [30.0, 80.0, 300.0].map(|after| {
+            tell(&mut control, Told { now: start + after, ..TOLD });
+            control.window
+        })
+    };
+    let [early, late] = [windows(0.0), windows(100_000.0)];
+    early.iter().zip(late).for_each(|(early, late)| near(late, *early));
 }
