@@ -122,6 +122,11 @@ fn adaptive_video_has_a_ladder_that_ascends_and_a_buffer_that_fits() {
         ),
         ("{ abr = { kind = \"robust\" } }", "abr.kind`: found `robust`, allowed is *mpc*"),
         ("{ abr = { kind = \"mpc\", horizon = 7 } }", "abr.horizon`: found 7, allowed is 1 to 6 *"),
+        (
+            "{ abr = { kind = \"mpc\", horizon = 6 }, ladder = [\"1kbit/s\", \"2kbit/s\", \
+             \"3kbit/s\", \"4kbit/s\", \"5kbit/s\", \"6kbit/s\", \"7kbit/s\"] }",
+            "abr.horizon`: found 6, allowed is 1 to 5 with 7 bitrates *",
+        ),
     ] {
         flow(dash).refused(&format!("my.toml:28:*: field `flow[1].dash.{message}"));
     }

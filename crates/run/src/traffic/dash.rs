@@ -32,6 +32,9 @@ use serde::{Deserialize, Serialize};
 /// Most bitrates of a ladder.
 const MOST_RUNGS: usize = 16;
 
+/// Most plans that MPC compares for a chunk.
+const MOST_PLANS: u64 = 100_000;
+
 /// Pensieve's ladder.
 fn pensieve() -> Vec<BitRate> {
     [300, 750, 1200, 1850, 2850, 4300].map(|kbit_s| BitRate(kbit_s * 1000)).into()
@@ -95,11 +98,23 @@ impl DashConfig {
         self.request.validate(mtu)?;
         super::check_mss(&self.sender, mtu)?;
         self.validate()?;
-        let AbrConfig::Bola(BolaConfig { low }) = self.abr else { return Ok(()) };
-        let most = self.most_before();
-        let bound = format!("above 0s, below the buffer less a chunk, {most}");
-        let why = "the bitrate grows between the two";
-        ensure(!low.is_zero() && low < most, "abr.low", &low, &bound, why)
+        match &self.abr {
+            AbrConfig::Bola(BolaConfig { low }) => {
+                let most = self.most_before();
+                let bound = format!("above 0s, below the buffer less a chunk, {most}");
+                let why = "the bitrate grows between the two";
+                ensure(!low.is_zero() && *low < most, "abr.low", low, &bound, why)
+            }
+            AbrConfig::Mpc(MpcConfig { horizon, .. }) => {
+                let rungs = self.ladder.len() as u64;
+                let most = MOST_PLANS.ilog(rungs);
+                let bound = format!("1 to {most} with {rungs} bitrates");
+                let why = "bitrates to the power of horizon, at most 100000, are the plans of a \
+                           chunk";
+                ensure(*horizon <= most, "abr.horizon", horizon, &bound, why)
+            }
+            AbrConfig::Bba(_) | AbrConfig::Throughput(_) => Ok(()),
+        }
     }
 }
 

@@ -129,3 +129,19 @@ fn settings_out_of_bounds_are_named() {
     let abr = AbrConfig::Bola(BolaConfig { low: Duration::from_secs(2) });
     assert_eq!(field(DashConfig { abr, ..config() }), "abr.low");
 }
+
+#[test]
+fn a_plan_of_mpc_has_at_most_100_000_ways() {
+    let with = |rungs: u64, horizon| DashConfig {
+        ladder: (1..=rungs).map(|rung| BitRate(rung * 1000)).collect(),
+        abr: AbrConfig::Mpc(MpcConfig { horizon, robust: true }),
+        ..DashConfig::default()
+    };
+    for (rungs, most) in [(2, 6), (6, 6), (7, 5), (10, 5), (11, 4), (16, 4)] {
+        assert_eq!(with(rungs, most).fits(1500), Ok(()), "{rungs}");
+        if most < 6 {
+            let error = with(rungs, most + 1).fits(1500).expect_err("more plans");
+            assert_eq!(error.field, "abr.horizon");
+        }
+    }
+}
