@@ -46,6 +46,8 @@ pub enum AppEvent {
     Reacted(Duration),
     /// A datagram was dropped, or a frame can no longer become complete.
     Lost,
+    /// A frame is in transit within its budget at the end of the run: it does not count as sent.
+    Open,
 }
 
 impl AppStats {
@@ -99,6 +101,7 @@ impl Counts {
             (Self::Video(frames), AppEvent::Sent) => frames.sent += 1,
             (Self::Video(frames), AppEvent::Completed(after)) => frames.complete(after),
             (Self::Video(frames), AppEvent::Lost) => frames.broken += 1,
+            (Self::Video(frames), AppEvent::Open) => frames.sent -= 1,
             (Self::Video(frames), AppEvent::Stalled(time)) => frames.frozen(time),
             (Self::Video(frames), AppEvent::Watched(time)) => frames.watched(time),
             (Self::Video(frames), AppEvent::Input) => frames.inputs += 1,
@@ -118,7 +121,7 @@ impl Counts {
                 _,
                 AppEvent::Chunk(..) | AppEvent::Started(_) | AppEvent::Input | AppEvent::Reacted(_),
             )
-            | (_, AppEvent::Stalled(_) | AppEvent::Watched(_)) => {}
+            | (_, AppEvent::Stalled(_) | AppEvent::Watched(_) | AppEvent::Open) => {}
         }
     }
 

@@ -316,7 +316,8 @@ pub struct VoipResult {
     pub one_way: Distribution,
 }
 
-/// Frames of a video sent in the measured window; the rest was in transit at the end.
+/// Frames of a video sent in the measured window. A frame that was in transit within its budget at
+/// the end of the run is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FrameResult {
     /// Frames sent.

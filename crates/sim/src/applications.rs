@@ -344,6 +344,7 @@ impl Applications {
                 if let Some(since) = frozen {
                     recorder.app_span(route.flow, since, to, AppEvent::Stalled);
                 }
+                frames.video.open(end, |sent| recorder.app_event(route.flow, sent, AppEvent::Open));
             }
         }
         self.finish_calls(end, recorder);

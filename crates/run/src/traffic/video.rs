@@ -219,6 +219,13 @@ impl Video {
         (self.start, self.screen.frozen(end, self.config.period()))
     }
 
+    /// Calls `each` with the time of sending of each frame that is in transit at `end` within its
+    /// budget: its fate is open.
+    pub fn open(&self, end: Instant, mut each: impl FnMut(Instant)) {
+        let young = |frame: &&Frame| end.since(frame.sent) <= self.config.budget;
+        self.flight.iter().filter(young).for_each(|frame| each(frame.sent));
+    }
+
     /// The time of sending of the frame after the current one, at the configured rate and jitter.
     pub fn next(&mut self, now: Instant, skew: f64, rng: &mut Rng) -> Instant {
         self.nominal += self.config.period().scaled(skew);
@@ -373,6 +380,23 @@ mod tests {
             complete += u32::from(matches!(progress, Progress::Complete(_)));
         }
         assert_eq!((broken, complete), (vec![Instant::ZERO], 1));
+    }
+
+    #[test]
+    fn a_frame_in_transit_is_open_up_to_its_budget() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let config = VideoConfig { size_sd: Ratio(0.0), ..VideoConfig::default() };
+        let (mut video, mut rng) = (Video::new(&config, at(0)), Rng::stream(1, "video"));
+        for ms in [0, 16, 32] {
+            video.send(at(ms), &mut rng, |_, _| ());
+        }
+        let open = |end| {
+            let mut open = Vec::new();
+            video.open(at(end), |sent| open.push(sent));
+            open
+        };
+        assert_eq!(open(32), [at(32)], "the others are older than 15 ms");
+        assert_eq!((open(47), open(48)), (vec![at(32)], vec![]));
     }
 
     #[test]

@@ -197,6 +197,11 @@ impl VideoCall {
         self.video.watched(end)
     }
 
+    /// Calls `each` with the time of sending of each frame whose fate is open at `end`.
+    pub fn open(&self, end: Instant, each: impl FnMut(Instant)) {
+        self.video.open(end, each);
+    }
+
     /// When the UE's next report is due.
     #[must_use]
     pub const fn report_due(&self) -> Instant {

@@ -99,6 +99,7 @@ impl Applications {
             if let Some(since) = frozen {
                 recorder.app_span(route.flow, since, to, AppEvent::Stalled);
             }
+            media.open(end, |sent| recorder.app_event(route.flow, sent, AppEvent::Open));
         }
     }
 

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_missed_if_it_is_late_broken_or_under_way() {
+    fn a_frame_is_missed_if_it_is_late_broken_or_over_its_budget_under_way() {
         let frames = FrameResult {
             sent: 200,
             completed: 190,
