@@ -36,6 +36,23 @@ const DUAL: &str = "{ limit = \"4MB\", discipline = { kind = \"dual_queue\" }, \
 /// Share of a full packet that is media: 1200 of 1240 B.
 const MEDIA: f64 = 1200.0 / 1240.0;
 
+/// A deep queue, a round trip of 50 ms, no losses; seconds 20 to 60 count.
+const DEEP: Link = Link {
+    mbit_s: 10.0,
+    slot_us: 1000.0,
+    rtt_ms: 50.0,
+    queue: FIFO,
+    loss: 0.0,
+    from: 20,
+    to: 60,
+};
+
+/// Fast enough for any call, in short slots.
+const FAST: Link = Link { mbit_s: 50.0, slot_us: 200.0, ..DEEP };
+
+/// With slots of a whole number of bytes.
+const SLOW: Link = Link { mbit_s: 2.0, slot_us: 800.0, from: 60, to: 120, ..DEEP };
+
 /// Three runs of `flows` over `link`.
 fn runs(link: &Link, flows: &str) -> Vec<Value> {
     let Link { mbit_s, slot_us, rtt_ms, queue, loss, from, to } = link;
@@ -79,15 +96,7 @@ const SCREAM_OFF: &str = "{ kind = \"scream\", ecn = \"off\" }";
 const GCC_KIND: &str = "{ kind = \"gcc\" }";
 
 fn published(prefix: &str, control: &str) -> Evidence {
-    let link = Link {
-        mbit_s: 50.0,
-        slot_us: 200.0,
-        rtt_ms: 25.0,
-        queue: DUAL,
-        loss: 0.0,
-        from: 5,
-        to: 20,
-    };
+    let link = Link { rtt_ms: 25.0, queue: DUAL, from: 5, to: 20, ..FAST };
     let flow = call(control, "200Mbit/s").replace("video_call = {", "video_call = { fps = 50,");
     let runs = runs(&link, &flow);
     let mut evidence = Evidence::default();
@@ -114,30 +123,14 @@ fn shares(evidence: &mut Evidence, name: &str, link: &Link, flows: &str, mbit_s:
 
 fn scream_alone() -> Evidence {
     let mut evidence = Evidence::default();
-    let link = Link {
-        mbit_s: 5.0,
-        slot_us: 1000.0,
-        rtt_ms: 50.0,
-        queue: FIFO,
-        loss: 0.0,
-        from: 20,
-        to: 60,
-    };
+    let link = Link { mbit_s: 5.0, ..DEEP };
     shares(&mut evidence, "alone", &link, &call(SCREAM_OFF, "20Mbit/s"), 5.0);
     evidence
 }
 
 fn scream_halved() -> Evidence {
     let mut evidence = Evidence::default();
-    let link = Link {
-        mbit_s: 10.0,
-        slot_us: 1000.0,
-        rtt_ms: 50.0,
-        queue: FIFO,
-        loss: 0.0,
-        from: 33,
-        to: 60,
-    };
+    let link = Link { from: 33, ..DEEP };
     let flows = call(SCREAM_OFF, "20Mbit/s") + &datagrams("5Mbit/s", 30);
     shares(&mut evidence, "halved", &link, &flows, 5.0);
     evidence
@@ -152,30 +145,14 @@ fn two(control: &str, link: &Link) -> Evidence {
 }
 
 fn scream_two() -> Evidence {
-    let link = Link {
-        mbit_s: 10.0,
-        slot_us: 1000.0,
-        rtt_ms: 25.0,
-        queue: DUAL,
-        loss: 0.0,
-        from: 20,
-        to: 80,
-    };
+    let link = Link { rtt_ms: 25.0, queue: DUAL, to: 80, ..DEEP };
     two(SCREAM_L4S, &link)
 }
 
 fn gcc_alone() -> Evidence {
     let mut evidence = Evidence::default();
     for mbit_s in [1.0, 2.5] {
-        let link = Link {
-            mbit_s,
-            slot_us: 800.0,
-            rtt_ms: 50.0,
-            queue: FIFO,
-            loss: 0.0,
-            from: 60,
-            to: 120,
-        };
+        let link = Link { mbit_s, ..SLOW };
         let name = format!("alone-{mbit_s}");
         shares(&mut evidence, &name, &link, &call(GCC_KIND, "5Mbit/s"), mbit_s);
     }
@@ -184,26 +161,18 @@ fn gcc_alone() -> Evidence {
 
 /// The rate in the second from `from` s on, of a call that began at 300 kbit/s.
 fn gcc_start() -> Evidence {
-    let link = Link {
-        mbit_s: 50.0,
-        slot_us: 200.0,
-        rtt_ms: 50.0,
-        queue: FIFO,
-        loss: 0.0,
-        from: 10,
-        to: 11,
-    };
+    let link = Link { from: 10, to: 11, ..FAST };
     let runs = runs(&link, &call(GCC_KIND, "5Mbit/s"));
     let mut evidence = Evidence::default();
     // 8 % a second over the 10.5 s to the middle of the window.
-    evidence.formula("start", 300.0 * 1.08_f64.powf(10.5), each(&runs, RATE, 1e-3));
+    let grown = (0..10).fold(1.08_f64.sqrt(), |grown, _| grown * 1.08);
+    evidence.formula("start", 300.0 * grown, each(&runs, RATE, 1e-3));
     evidence
 }
 
 /// The rate at the end of a call of which a share of `loss` is lost, in kbit/s of what arrives.
 fn with_losses(id: &str, loss: f64, published: f64) -> Evidence {
-    let link =
-        Link { mbit_s: 50.0, slot_us: 200.0, rtt_ms: 50.0, queue: FIFO, loss, from: 60, to: 120 };
+    let link = Link { loss, from: 60, to: 120, ..FAST };
     let runs = runs(&link, &call(GCC_KIND, "2.5Mbit/s"));
     let mut evidence = Evidence::default();
     evidence.formula(id, published * (1.0 - loss), each(&runs, RATE, 1e-3));
@@ -220,30 +189,14 @@ fn gcc_many_losses() -> Evidence {
 
 fn gcc_halved() -> Evidence {
     let mut evidence = Evidence::default();
-    let link = Link {
-        mbit_s: 2.0,
-        slot_us: 800.0,
-        rtt_ms: 50.0,
-        queue: FIFO,
-        loss: 0.0,
-        from: 70,
-        to: 120,
-    };
+    let link = Link { from: 70, ..SLOW };
     let flows = call(GCC_KIND, "5Mbit/s") + &datagrams("1Mbit/s", 60);
     shares(&mut evidence, "halved", &link, &flows, 1.0);
     evidence
 }
 
 fn gcc_two() -> Evidence {
-    let link = Link {
-        mbit_s: 2.0,
-        slot_us: 800.0,
-        rtt_ms: 50.0,
-        queue: FIFO,
-        loss: 0.0,
-        from: 60,
-        to: 180,
-    };
+    let link = Link { to: 180, ..SLOW };
     two(GCC_KIND, &link)
 }
 
@@ -254,18 +207,14 @@ mod tests {
 
     #[test]
     fn a_link_has_its_rate_and_its_round_trip() {
-        let link = Link {
-            mbit_s: 4.0,
-            slot_us: 1000.0,
-            rtt_ms: 30.0,
-            queue: FIFO,
-            loss: 0.0,
-            from: 1,
-            to: 6,
-        };
+        let link = Link { mbit_s: 4.0, rtt_ms: 30.0, from: 1, to: 6, ..DEEP };
         let runs = runs(&link, &(datagrams("8Mbit/s", 0) + &call(GCC_KIND, "1Mbit/s")));
         let rate = mean(&each(&runs, "flows.cbr.goodput_mbit_s", 1.0)).expect("three runs");
         assert!((3.0..4.0).contains(&rate), "{rate} Mbit/s of 4 beside a call");
         assert_eq!(runs.len(), 3);
+        let alone = super::runs(&link, "[[flow]]\nname = \"ping\"\nping = {}\n");
+        for rtt in each(&alone, "flows.ping.rtt.p50_ms", 1.0) {
+            assert!((30.0..32.0).contains(&rtt), "{rtt} ms, and up to a slot each way");
+        }
     }
 }
