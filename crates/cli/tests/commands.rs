@@ -67,7 +67,7 @@ fn every_shipped_scenario_is_sound_by_name_and_as_a_file() {
             // Only a live run makes its session over SSH; methods without L4S are compared on L4S.
             let note = match name.as_str() {
                 "r22-live-short-flow" => stderr.contains("`ssh` in live runs only"),
-                "l4s-cell" | "video-calls" => {
+                "l4s-cell" | "l4span-cell" | "video-calls" => {
                     stderr.lines().all(|line| line.contains("sends ECT(1), but no queue"))
                 }
                 _ => false,

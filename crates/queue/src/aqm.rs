@@ -6,6 +6,7 @@ pub mod adaptive_red;
 pub mod ared;
 pub mod codel;
 pub mod dualpi2;
+pub mod l4span;
 pub mod none;
 pub mod pdpc;
 pub mod pie;
@@ -13,6 +14,7 @@ pub mod red;
 pub mod ttlred1;
 pub mod ttlred2;
 
+use crate::counters::Count;
 pub use crate::lane::{Lane, Tag};
 use crate::limit::Limit;
 use alloc::boxed::Box;
@@ -90,6 +92,18 @@ pub struct Needs {
     pub timeouts: bool,
     /// [`LaneView::head`] and [`QueueView::other`].
     pub heads: bool,
+    /// Calls of [`Aqm::on_report`].
+    pub reports: bool,
+}
+
+/// A delivery report of the layer below the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeliveryReport {
+    /// Data that has left for the radio since the last report.
+    pub left: Count,
+    /// Bytes in the queue and below that have not left, as the queue's node can count them: data
+    /// that has left since the report was made is among them.
+    pub standing: u64,
 }
 
 /// Properties of an AQM that follow from its settings.
@@ -103,6 +117,11 @@ pub trait AqmSettings {
     /// makes no sense.
     fn needs_room(&self) -> bool {
         true
+    }
+
+    /// True if it needs delivery reports, which only the layer above an RLC gets.
+    fn needs_reports(&self) -> bool {
+        false
     }
 
     /// It takes one lane, or two by codepoint (discipline `dual_queue`), and no others.
@@ -223,6 +242,7 @@ kinds! {
     "ttlred2" TtlRed2 = ttlred2::{TtlRed2 in Box, TtlRed2Config};
     "pie" Pie = pie::{Pie in Box, PieConfig};
     "dualpi2" DualPi2 = dualpi2::{DualPi2 in Box, DualPi2Config};
+    "l4span" L4Span = l4span::{L4Span in Box, L4SpanConfig};
 }
 
 forwarded! {
@@ -285,6 +305,9 @@ forwarded! {
         /// rest.
         fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {}
 
+        /// The `report` of the layer below arrives at `at`, which may be earlier than the last call.
+        fn on_report(&mut self, _at: Instant, _report: &DeliveryReport) {}
+
         /// The next time for a call of `on_timeout`; none for never. Only an arrival and
         /// `on_timeout` may bring it forward. Calls may be early or late.
         fn next_timeout(&self) -> Option<Instant> {
@@ -310,6 +333,12 @@ impl AqmConfig {
     #[must_use]
     pub fn needs_room(&self) -> bool {
         each!(config self, c => c.needs_room(), or true)
+    }
+
+    /// See [`AqmSettings::needs_reports`].
+    #[must_use]
+    pub fn needs_reports(&self) -> bool {
+        each!(config self, c => c.needs_reports(), or false)
     }
 
     /// See [`AqmSettings::takes_kinds`].

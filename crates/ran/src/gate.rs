@@ -71,10 +71,10 @@ pub use config::{GateConfig, GateError};
 use crate::few::{Few, collect_exactly};
 use crate::limiter::{AnyLimiter, Apart, F1Config, GrantContext, Limiter, RlcView};
 use crate::pacer::{Pacer, SdapPoll};
-use crate::sdap::UeSdap;
+use crate::sdap::{SdapQueue, UeSdap};
 use alloc::vec::Vec;
 use justfull_base::{ConfigError, Duration, Instant, Packet, Probe, SlotForecast, SlotReport};
-use justfull_queue::ManagedQueue;
+use justfull_queue::{Count, ManagedQueue};
 
 /// The RLC of one UE below a [`Gate`]. `drb` numbers its bearers from 0.
 pub trait Rlc {
@@ -368,6 +368,20 @@ impl Gate {
     /// The queues of the flows, in order: backlogs and counts.
     pub fn queues(&self) -> impl Iterator<Item = &ManagedQueue> {
         self.sdap.queues.iter().map(|queue| &queue.queue)
+    }
+
+    /// True if an AQM above bearer `drb` needs delivery reports.
+    pub(crate) fn needs_reports(&self, drb: u8) -> bool {
+        let needs = |queue: &SdapQueue| queue.drb == drb && queue.queue.needs().reports;
+        self.sdap.queues.iter().any(needs)
+    }
+
+    /// A report arrives at `at`: `left` has left bearer `drb`, and `below` bytes are on the way to
+    /// its RLC or in it.
+    pub(crate) fn report_delivery(&mut self, at: Instant, drb: u8, left: Count, below: u64) {
+        for queue in self.sdap.queues.iter_mut().filter(|queue| queue.drb == drb) {
+            queue.queue.report_delivery(at, left, below);
+        }
     }
 
     /// True while a packet waits here.

@@ -13,6 +13,7 @@ mod blocks;
 mod bytes;
 mod cell;
 mod dch;
+mod feeds;
 mod fixed;
 mod hsdpa;
 mod links;
@@ -32,6 +33,7 @@ pub use uplink::{
 pub use rb::CarrierUse;
 
 pub(crate) use cell::{Cell, Turn, UeRadio};
+pub(crate) use feeds::Feed;
 pub(crate) use meter::{Meter, UeMeter, Weight};
 pub(crate) use roster::{OwnChannel, Roster};
 pub(crate) use sleep::{Sleep, Wake};

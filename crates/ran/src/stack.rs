@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use justfull_base::{
     ConfigError, DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe,
 };
-use justfull_queue::Pass;
+use justfull_queue::{Count, Pass};
 
 mod build;
 mod config;
@@ -497,6 +497,10 @@ impl Stack {
         let slot_use @ SlotUse { capacity, used } = service.serve(slot, cell, &mut exit);
         if !cell.rated.is_empty() {
             cell.tell_rates();
+        }
+        if !cell.feeds.is_empty() {
+            let wire = self.wire.as_deref();
+            cell.feed_aqms(now, |id| wire.map_or_else(Count::default, |wire| wire.to(id)));
         }
         if cell.meter.is_some() {
             cell.count_slot(slot, slot_use, matches!(service, AnyService::Rb(_)));

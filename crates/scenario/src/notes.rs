@@ -144,7 +144,8 @@ fn ssh(file: &ScenarioFile) -> Option<String> {
 fn sdap_aqm(file: &ScenarioFile) -> Option<String> {
     let passed =
         file.sdap.poll.period.is_zero() && matches!(file.rlc.limiter, LimiterConfig::Unlimited(_));
-    (passed && file.sdap.queue.has_aqm()).then(|| {
+    let acts = |queue: &QueueConfig| queue.has_aqm() && !queue.aqm.needs_reports();
+    (passed && acts(&file.sdap.queue)).then(|| {
         "the AQM of sdap.queue has no effect: without sdap.poll.period and rlc.limiter packets \
          pass through SDAP at once"
             .into()
@@ -182,8 +183,8 @@ fn l4s(file: &ScenarioFile) -> Option<String> {
         "it fills the queue until packets are lost"
     };
     Some(format!(
-        "flow.{} sends ECT(1), but no queue has an L4S AQM (aqm dualpi2, or l4s_threshold of \
-         codel or fq_codel): {comes}",
+        "flow.{} sends ECT(1), but no queue has an L4S AQM (aqm dualpi2 or l4span, or l4s_threshold \
+         of codel or fq_codel): {comes}",
         flow.name
     ))
 }

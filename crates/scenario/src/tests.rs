@@ -300,7 +300,8 @@ fn a_sender_of_ect1_without_an_l4s_aqm_is_warned_of_before_the_run() {
 }
 
 /// Scenarios that compare methods on a flow of L4S, the flow, and the number of their notes.
-const L4S: [(&str, &str, usize); 2] = [("l4s-cell", "prague", 3), ("video-calls", "scream", 2)];
+const L4S: [(&str, &str, usize); 3] =
+    [("l4s-cell", "prague", 3), ("l4span-cell", "prague", 1), ("video-calls", "scream", 2)];
 
 #[test]
 fn a_call_under_scream_is_warned_of_as_well_unless_it_has_no_l4s() {

@@ -127,6 +127,7 @@ fn each(ecn: bool) -> Vec<AqmConfig> {
         AqmConfig::TtlRed2(TtlRed2Config { ecn, ..TtlRed2Config::default() }),
         AqmConfig::Pie(PieConfig { ecn, ..PieConfig::default() }),
         AqmConfig::DualPi2(DualPi2Config::default()),
+        AqmConfig::L4Span(L4SpanConfig::default()),
     ])
 }
 
@@ -137,8 +138,10 @@ fn built(config: &AqmConfig) -> AnyAqm {
 #[test]
 fn each_kind_says_what_it_needs_and_of_which_layers() {
     let needs = |config: &AqmConfig| {
-        let Needs { oldest, new_flows, service_rate, timeouts, heads } = built(config).needs();
+        let Needs { oldest, new_flows, service_rate, timeouts, heads, reports } =
+            built(config).needs();
         assert_eq!(heads, config.name() == "dualpi2", "{config:?}");
+        assert_eq!([reports, config.needs_reports()], [config.name() == "l4span"; 2]);
         (config.name(), [oldest, new_flows, service_rate, timeouts])
     };
     let found: Vec<_> = each(true).iter().map(needs).collect();
@@ -154,6 +157,7 @@ fn each_kind_says_what_it_needs_and_of_which_layers() {
         ("ttlred2", [false, true, false, true]),
         ("pie", [false; 4]),
         ("dualpi2", [false; 4]),
+        ("l4span", [false; 4]),
     ];
     assert_eq!(found, expected);
     // An average equal to the current length does not fall while the queue is empty.
@@ -163,13 +167,13 @@ fn each_kind_says_what_it_needs_and_of_which_layers() {
         each(true).iter().filter(|config| of(config)).map(AqmConfig::name).collect()
     };
     assert_eq!(names(AqmConfig::needs_rate), ["ared", "pdpc"]);
-    assert_eq!(names(|config| !config.needs_room()), ["none", "codel", "dualpi2"]);
+    assert_eq!(names(|config| !config.needs_room()), ["none", "codel", "dualpi2", "l4span"]);
 }
 
 #[test]
-fn each_kind_marks_only_as_it_is_told_and_dualpi2_always() {
+fn each_kind_marks_only_as_it_is_told_and_those_for_l4s_always() {
     let marks = |ecn| each(ecn).iter().map(|config| built(config).marks()).collect::<Vec<_>>();
-    let expected = |expected| [&[false][..], &[expected; 8], &[true]].concat();
+    let expected = |expected| [&[false][..], &[expected; 8], &[true; 2]].concat();
     assert_eq!((marks(true), marks(false)), (expected(true), expected(false)));
 }
 

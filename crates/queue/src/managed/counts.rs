@@ -1,13 +1,13 @@
 //! A queue's backlog, its counts, and the check that no packet is lost or duplicated.
 
 use super::ManagedQueue;
-use crate::aqm::{AnyAqm, Aqm, Needs};
+use crate::aqm::{AnyAqm, Aqm, DeliveryReport, Needs};
 use crate::counters::{Count, Counters};
 use crate::discipline::Discipline;
 use crate::limit::Limit;
 use alloc::format;
 use alloc::string::String;
-use justfull_base::{BitRate, DropReason, Layer};
+use justfull_base::{BitRate, DropReason, Instant, Layer};
 
 impl ManagedQueue {
     /// Packets in the queue: waiting and reserved.
@@ -103,6 +103,12 @@ impl ManagedQueue {
     #[inline]
     pub fn set_service_rate(&mut self, rate: Option<BitRate>) {
         self.account.kept().service_rate = rate;
+    }
+
+    /// The layer below reports at `at` that `left` has left it, and that it has `below` bytes.
+    pub fn report_delivery(&mut self, at: Instant, left: Count, below: u64) {
+        let standing = below + self.account.backlog_bytes();
+        self.aqm.on_report(at, &DeliveryReport { left, standing });
     }
 
     /// The rate at which the layer below serves this queue; none if it has not reported one.

@@ -41,7 +41,7 @@ impl QueueConfig {
     #[must_use]
     pub fn marks_l4s(&self) -> bool {
         match self.discipline.own_aqm().as_ref().unwrap_or(&self.aqm) {
-            AqmConfig::DualPi2(_) | AqmConfig::Custom(_) => true,
+            AqmConfig::DualPi2(_) | AqmConfig::L4Span(_) | AqmConfig::Custom(_) => true,
             AqmConfig::CoDel(codel) => {
                 !codel.l4s_threshold.is_zero() || !codel.ce_threshold.is_zero()
             }

@@ -207,6 +207,7 @@ impl Naive {
             AqmConfig::None(_)
             | AqmConfig::CoDel(_)
             | AqmConfig::DualPi2(_)
+            | AqmConfig::L4Span(_)
             | AqmConfig::Custom(_) => {
                 unreachable!("not of these")
             }

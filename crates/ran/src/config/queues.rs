@@ -32,6 +32,17 @@ impl Owner {
         }
     }
 
+    /// Refuses an AQM of `queue` that needs delivery reports.
+    pub(crate) fn refuse_reports(
+        self,
+        queue: &QueueConfig,
+        allowed: &str,
+        why: &'static str,
+    ) -> Result<(), ConfigError> {
+        let (field, found) = (self.name() + ".aqm.kind", queue.aqm.name());
+        ensure(!queue.aqm.needs_reports(), &field, &found, allowed, why)
+    }
+
     /// Checks that the AQM of `queue` has its requirements: a limit that admits a packet of up to
     /// `mtu` bytes, and a layer below that reports its rate.
     pub(crate) fn check(self, queue: &QueueConfig, mtu: u32) -> Result<(), ConfigError> {
@@ -47,6 +58,10 @@ impl Owner {
                 "an AQM that judges arrivals by what is queued needs room for a packet",
             )?;
         }
+        if self.layer != Layer::Sdap {
+            let why = "TS 38.425 section 5.4.2: the DU reports to the CU";
+            self.refuse_reports(queue, "l4span in sdap.queue only", why)?;
+        }
         ensure(
             self.layer == Layer::Rlc || !queue.aqm.needs_rate(),
             &(self.name() + ".aqm.kind"),
@@ -57,16 +72,20 @@ impl Owner {
     }
 }
 
-/// Checks the requirements of the AQMs of SDAP's queues.
+/// Checks the requirements of the AQMs of SDAP's queues in a gate, which gets no delivery reports.
 pub(crate) fn check_sdap(
     sdap: &SdapConfig,
     flows: &[QosFlowConfig],
     mtu: u32,
 ) -> Result<(), ConfigError> {
-    Owner::of(Layer::Sdap).check(&sdap.queue, mtu)?;
+    let check = |owner: Owner, queue: &QueueConfig| {
+        owner.check(queue, mtu)?;
+        owner.refuse_reports(queue, "an AQM that needs no delivery reports", "a gate gets none")
+    };
+    check(Owner::of(Layer::Sdap), &sdap.queue)?;
     let own = |(i, flow): (usize, &QosFlowConfig)| {
         let queue = flow.queue.as_deref();
-        queue.map_or(Ok(()), |queue| Owner::of_flow(0, i).check(queue, mtu))
+        queue.map_or(Ok(()), |queue| check(Owner::of_flow(0, i), queue))
     };
     flows.iter().enumerate().try_for_each(own)
 }

@@ -86,7 +86,7 @@ impl Apart {
     }
 
     /// The way of bearer `drb`, with a chance of its own.
-    fn of_bearer(self, drb: u8) -> Self {
+    pub(crate) fn of_bearer(self, drb: u8) -> Self {
         Self { key: mix(self.key ^ u64::from(drb)), ..self }
     }
 
@@ -100,7 +100,7 @@ impl Apart {
     }
 
     /// The first instant of a report at or after `at`.
-    fn report_from(&self, at: Instant) -> Instant {
+    pub(crate) fn report_from(&self, at: Instant) -> Instant {
         match self.period.as_nanos() {
             0 => at,
             period => Instant::from_nanos(at.as_nanos().next_multiple_of(period)),
@@ -108,8 +108,13 @@ impl Apart {
     }
 
     /// True if the report that the DU makes at `at` is lost.
-    fn loses(&self, at: Instant) -> bool {
+    pub(crate) fn loses(&self, at: Instant) -> bool {
         self.loss.0 > 0.0 && Rng::from_key(self.key ^ at.as_nanos()).chance(self.loss.0)
+    }
+
+    /// The arrival of the report that the DU makes at `made`.
+    pub(crate) fn arrival(&self, made: Instant) -> Instant {
+        made + self.reports
     }
 }
 

@@ -1,5 +1,6 @@
 //! The radio side of a cell's UEs, on which every service of a slot works.
 
+use super::feeds::Feed;
 use super::roster::{OwnChannel, Roster};
 use super::{Meter, Sleep, SlotUse};
 use crate::bearer::{Above, Bearer, BearerId, Offer, ServiceRate, Slot, SlotWeight};
@@ -10,6 +11,7 @@ use crate::limiter::RlcView;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use justfull_base::Instant;
+use justfull_queue::Count;
 
 /// The radio side of a UE.
 #[repr(C, align(64))]
@@ -59,6 +61,8 @@ pub(crate) struct Cell {
     pub(crate) rated: Vec<(BearerId, ServiceRate)>,
     /// Weight of a slot in these rates.
     pub(crate) slot_weight: SlotWeight,
+    /// Bearers whose AQM in SDAP needs delivery reports.
+    pub(crate) feeds: Vec<Feed>,
     /// Counts for reports; none unless reports are requested.
     pub(crate) meter: Option<Box<Meter>>,
     /// The UEs' sleep; none unless a UE has DRX.
@@ -203,6 +207,17 @@ impl Cell {
             if let Some(reported) = rate.after_slot(bearer.sent_so_far(), *slot_weight) {
                 bearer.set_service_rate(reported);
             }
+        }
+    }
+
+    /// Makes and passes on delivery reports after a slot at `now`; `under_way` returns the data on
+    /// its way to a bearer.
+    pub(crate) fn feed_aqms(&mut self, now: Instant, under_way: impl Fn(BearerId) -> Count) {
+        let Self { ues, gates, feeds, .. } = self;
+        for feed in feeds {
+            let BearerId { ue, drb } = feed.id;
+            let bearer = &ues[ue as usize].bearers[usize::from(drb)];
+            feed.after_slot(now, bearer, under_way(feed.id), &mut gates[ue as usize]);
         }
     }
 

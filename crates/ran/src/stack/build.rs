@@ -8,7 +8,8 @@ use crate::channel::ChannelContext;
 use crate::config::urgent;
 use crate::drx::{AqmClock, Drx};
 use crate::gate::GateConfig;
-use crate::mac::{OwnChannel, Roster, Sleep};
+use crate::limiter::Apart;
+use crate::mac::{Feed, OwnChannel, Roster, Sleep};
 use crate::poll::Tickers;
 use crate::upf::UeUpf;
 use crate::{MacConfig, PollConfig, UeConfig};
@@ -17,6 +18,9 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use justfull_base::Rng;
 use justfull_base::rng::{mix, stream_key};
+
+/// Why F1-U and delivery reports need a single cell.
+const HANDOVER: &str = "a handover between the DUs of a CU is not modelled";
 
 /// Key of the random streams of UE `index`.
 pub(super) fn ue_key(config: &StackConfig, index: usize) -> u64 {
@@ -174,8 +178,11 @@ impl Stack {
             "rlc.f1",
             &"set",
             "none with several cells",
-            "a handover between the DUs of a CU is not modelled",
+            HANDOVER,
         )?;
+        config.queues().try_for_each(|(owner, queue)| {
+            owner.refuse_reports(queue, "none of these with several cells", HANDOVER)
+        })?;
         let mut stack = Self::build(config, here, spare, Some(Box::new(roster)))?;
         for &number in guests {
             let own = stack.build_channel(config, number as usize)?;
@@ -221,6 +228,7 @@ impl Stack {
                 wants_reports: false,
                 offers: Vec::new(),
                 rated: Vec::new(),
+                feeds: Vec::new(),
                 slot_weight: SlotWeight::of(slot),
                 meter: None,
                 sleep: build_sleep(config, here),
@@ -253,6 +261,8 @@ impl Stack {
             stack.cell.gates.push(gate);
             stack.cell.ues.push(UeRadio { bearers, own });
             stack.rate_bearers(place);
+            let apart = Apart::of(config.rlc.report_delay, &config.rlc.f1, mix(key ^ 2));
+            stack.feed_aqms(place as u32, apart);
             stack.service.enter(place as u32, index as u32, ue.drbs);
             let ue = stack.build_ue(ue);
             stack.core.ues.push(ue);
@@ -289,6 +299,16 @@ impl Stack {
         let rated = (0..).zip(cell.ues[place].bearers.iter()).filter(needs);
         let rated = rated.map(|(drb, _)| BearerId { ue: place as u32, drb });
         cell.rated.extend(rated.map(|id| (id, ServiceRate::default())));
+    }
+
+    /// Registers the bearers of the UE in `place` whose AQMs in SDAP need delivery reports, which
+    /// come over the way `apart`.
+    pub(super) fn feed_aqms(&mut self, place: u32, apart: Option<Apart>) {
+        let Cell { gates, ues, feeds, .. } = &mut self.cell;
+        let gate = &gates[place as usize];
+        let drbs = 0..ues[place as usize].bearers.len() as u8;
+        let fed = drbs.filter(|drb| gate.needs_reports(*drb));
+        feeds.extend(fed.map(|drb| Feed::new(BearerId { ue: place, drb }, apart)));
     }
 
     fn build_ue(&self, ue: &UeConfig) -> Ue {

@@ -101,6 +101,7 @@ impl Stack {
             sleep.leave(ue, now);
         }
         cell.rated.retain(|(id, _)| id.ue != ue);
+        cell.feeds.retain(|feed| feed.id.ue != ue);
         for drb in 0..cell.ues[ue as usize].bearers.len() as u8 {
             let id = BearerId { ue, drb };
             let view = cell.bearer(id).view();
@@ -182,6 +183,7 @@ impl Stack {
                 cell.rated.push((id, ServiceRate::default()));
             }
         }
+        self.feed_aqms(ue, None);
         self.arm_timeouts_of(ue);
         if self.cell.gates[ue as usize].stays_listed() {
             self.sdap_busy.push(ue);

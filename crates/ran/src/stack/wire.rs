@@ -3,6 +3,7 @@
 use super::*;
 use crate::limiter::F1Config;
 use alloc::collections::VecDeque;
+use justfull_queue::Count;
 
 /// SDUs on their way to the DU, in order.
 pub(super) struct Wire {
@@ -27,6 +28,17 @@ impl Wire {
             clocks.arm_wire(at);
         }
         self.sdus.push_back((at, id, *sdu));
+    }
+}
+
+impl Wire {
+    /// Data on its way to bearer `id`.
+    pub(super) fn to(&self, id: BearerId) -> Count {
+        let mut sum = Count::default();
+        for (_, _, sdu) in self.sdus.iter().filter(|(_, to, _)| *to == id) {
+            sum += Count { packets: 1, bytes: sdu.size.into() };
+        }
+        sum
     }
 }
 

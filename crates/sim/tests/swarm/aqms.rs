@@ -11,9 +11,12 @@ use justfull_queue::aqm::{
 };
 use justfull_queue::{AqmConfig, Limit};
 
-/// An AQM of any kind; a kind that needs the rate only if `is_told`.
+/// An AQM of any kind but of those that need delivery reports; a kind that needs the rate only if
+/// `is_told`.
 pub(crate) fn aqm(rng: &mut Rng, is_told: bool) -> AqmConfig {
-    let fits = |config: &AqmConfig| is_told || !config.needs_rate();
+    let fits = |config: &AqmConfig| {
+        !config.needs_reports() && (is_told || !config.needs_rate())
+    };
     let drawn = kind(rng, AqmConfig::all(), fits);
     let (ecn, max_p) = (rng.chance(0.7), Ratio(rng.unit()));
     let (low, high) = (micros(rng, 100, 20_000), micros(rng, 50_000, 300_000));
@@ -56,7 +59,7 @@ pub(crate) fn aqm(rng: &mut Rng, is_told: bool) -> AqmConfig {
             ..base
         }),
         AqmConfig::DualPi2(base) => AqmConfig::DualPi2(dualpi2(rng, base)),
-        other @ (AqmConfig::None(_) | AqmConfig::Custom(_)) => other,
+        other @ (AqmConfig::None(_) | AqmConfig::L4Span(_) | AqmConfig::Custom(_)) => other,
     }
 }
 

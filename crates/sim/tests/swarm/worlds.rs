@@ -4,6 +4,7 @@ use crate::draws::{self, pick};
 use crate::harness::{Reduction, World};
 use crate::{reductions, wires};
 use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Ratio, Rng};
+use justfull_queue::aqm::{L4SpanConfig, l4span};
 use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};
 use justfull_ran::config::Hold;
 use justfull_ran::limiter::{F1Config, LimiterNode};
@@ -194,7 +195,27 @@ fn draw(seed: u64) -> WorldConfig {
     roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
     connect_twice(&mut Rng::stream(seed, "swarm.dual"), &mut config);
     put_apart(&mut Rng::stream(seed, "swarm.f1"), &mut config);
+    mark_by_reports(&mut Rng::stream(seed, "swarm.l4span"), &mut config);
     config
+}
+
+/// Gives SDAP an AQM that marks by delivery reports in a tenth of the worlds with one cell.
+fn mark_by_reports(rng: &mut Rng, config: &mut WorldConfig) {
+    if config.cells.is_some() || !rng.chance(0.1) {
+        return;
+    }
+    let mut stack = config.stack.clone();
+    let limit = stack.sdap.queue.limit;
+    let aqm = AqmConfig::L4Span(L4SpanConfig {
+        preset: pick(rng, &l4span::Preset::ALL),
+        target: draws::micros(rng, 500, 30_000),
+        threshold: Bytes(1 + rng.below(100_000)),
+        ..L4SpanConfig::default()
+    });
+    stack.sdap.queue = QueueConfig { aqm, ..QueueConfig::tail_drop(limit) };
+    if stack.validate().is_ok() {
+        config.stack = stack;
+    }
 }
 
 /// Puts CU and DU apart in half of the worlds that allow it, with late and lost reports.
@@ -559,7 +580,7 @@ fn worlds_have_every_kind_of_traffic_mac_and_method() {
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.queue.discipline))), 6, "disciplines");
     assert_eq!(
         count(&|w| name(format!("{:?}", w.stack.rlc.queue.aqm))),
-        AqmConfig::all().len(),
+        AqmConfig::all().iter().filter(|aqm| !aqm.needs_reports()).count(),
         "AQMs"
     );
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.channel))), 7, "channels");

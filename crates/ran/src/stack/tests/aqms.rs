@@ -3,9 +3,10 @@
 use super::*;
 use crate::carrier::CarrierConfig;
 use crate::channel::{AtEnd, CqiRowsConfig, McsConfig, RowLength};
+use crate::limiter::F1Config;
 use crate::rlc::RlcModeConfig;
 use crate::rlc::mode::AmConfig;
-use justfull_queue::aqm::{ARedConfig, TtlRed2Config};
+use justfull_queue::aqm::{ARedConfig, L4SpanConfig, TtlRed2Config};
 
 /// Lifetimes of 20 to 50 ms, checked every 10 ms.
 fn ttlred2() -> QueueConfig {
@@ -152,7 +153,7 @@ fn the_rate_that_an_aqm_sees_is_what_its_bearer_gets_while_it_has_more_to_send()
 
 #[test]
 fn every_aqm_outlives_a_rate_of_0_for_half_a_minute() {
-    for aqm in AqmConfig::all() {
+    for aqm in AqmConfig::all().into_iter().filter(|aqm| !aqm.needs_reports()) {
         let mut config = dark_for_half_a_minute(3_000, vec![ue(&[0]), ue(&[0])]);
         config.rlc.queue = under(aqm.clone());
         let mut bench = Bench::new(&config);
@@ -178,5 +179,63 @@ fn an_aqm_says_of_its_settings_what_it_needs() {
         let aqm = AnyAqm::new(&config, AqmContext::new(1, 1)).expect("the defaults are sound");
         let needs = aqm.needs();
         assert!(needs.service_rate || !config.needs_rate(), "{config:?}");
+        assert_eq!(needs.reports, config.needs_reports(), "{config:?}");
     }
+}
+
+/// L4Span in SDAP, whose classic packets are all dropped once more than 30 kB stand.
+fn l4span() -> QueueConfig {
+    let (threshold, factor) = (Bytes(30_000), Ratio(100.0));
+    let aqm = AqmConfig::L4Span(L4SpanConfig { threshold, factor, ..L4SpanConfig::default() });
+    QueueConfig { aqm, ..QueueConfig::tail_drop(Limit::Unlimited) }
+}
+
+/// Packets that SDAP drops of those that arrive until 2 s, `each_ms` a ms, at slots of 10 ms and
+/// 15 kB.
+fn dropped_by_l4span(change: impl FnOnce(&mut StackConfig), each_ms: usize) -> usize {
+    let mut config = bytes(15_000, vec![ue(&[0]), ue(&[0])]);
+    config.sdap.queue = l4span();
+    change(&mut config);
+    let mut bench = Bench::new(&config);
+    for ms in 0..2_000 {
+        bench.send(ms * 1_000, 0, 500, each_ms);
+        bench.run_to(ms * 1_000 + 999);
+    }
+    assert!(bench.log.drops.iter().all(|drop| *drop == (Layer::Sdap, DropReason::AqmEnqueue)));
+    bench.log.drops.len()
+}
+
+#[test]
+fn l4span_signals_for_what_stands_below_sdap_by_reports_of_each_distance() {
+    let at_once = |_: &mut StackConfig| ();
+    let apart = |config: &mut StackConfig| {
+        let (delay, report_period) = (Duration::from_millis(3), Duration::from_millis(20));
+        config.rlc.f1 = F1Config { delay, report_period, ..F1Config::default() };
+        config.sdap.poll = poll(500, 0);
+    };
+    assert_eq!([dropped_by_l4span(at_once, 2), dropped_by_l4span(apart, 2)], [0, 0]);
+    // Of 10 000 packets the slots carry 6000, and up to 100 wait at the end. Late reports let the
+    // queue run empty, too.
+    let (soon, late) = (dropped_by_l4span(at_once, 5), dropped_by_l4span(apart, 5));
+    assert!((3_900..=4_000).contains(&soon), "{soon}");
+    assert!((3_900..6_000).contains(&late), "{late}");
+}
+
+#[test]
+fn an_aqm_that_needs_delivery_reports_is_refused_but_in_sdap_of_one_cell() {
+    type Change = fn(&mut StackConfig);
+    let changes: [(&str, Change); 2] = [
+        ("upf.queue.aqm.kind", |config| config.upf.queue = l4span()),
+        ("rlc.queue.aqm.kind", |config| config.rlc.queue = l4span()),
+    ];
+    for (field, change) in changes {
+        let mut config = bytes(15_000, vec![ue(&[0])]);
+        change(&mut config);
+        assert_eq!(config.validate().expect_err("refused").field, field);
+    }
+    let mut config = bytes(15_000, vec![ue(&[0])]);
+    config.sdap.queue = l4span();
+    assert_eq!(config.validate(), Ok(()));
+    let several = Stack::of_several(&config, &[0], &[]).err().expect("refused");
+    assert_eq!(several.field, "sdap.queue.aqm.kind");
 }
