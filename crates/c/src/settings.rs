@@ -190,6 +190,10 @@ impl QueueSettings {
     pub(crate) fn build(&self) -> Result<(ManagedQueue, Places), ConfigError> {
         let mut places = Places::default();
         places.add(0, self.capacity, self.queue.limit)?;
+        let aqm = &self.queue.aqm;
+        let allowed = "an AQM that needs no delivery reports";
+        let why = "a queue of its own gets none";
+        ensure(!aqm.needs_reports(), "aqm.kind", &aqm.name(), allowed, why)?;
         let key = stream_key(self.seed, "queue");
         let mut queue = ManagedQueue::new(Layer::Rlc, &self.queue, key)?;
         queue.make_places(places.packets);
@@ -256,6 +260,17 @@ mod tests {
         let wrong = refused("control = { kind = \"rapid\", probe = 9 }");
         assert_eq!(wrong.as_deref(), Some("control.probe"));
         assert_eq!(refused(""), None);
+    }
+
+    #[test]
+    fn an_aqm_that_needs_delivery_reports_is_refused_in_a_queue_and_in_a_gate() {
+        let queue: QueueSettings =
+            toml::from_str("queue.aqm.kind = \"l4span\"").expect("settings");
+        assert_eq!(queue.build().err().map(|e| e.field.to_string()).as_deref(), Some("aqm.kind"));
+        let text = "sdap.queue.aqm.kind = \"l4span\"\n[[qos_flow]]\nqfi = 1\n";
+        let gate: GateSettings = toml::from_str(text).expect("settings");
+        let field = gate.build().err().map(|e| e.field.to_string());
+        assert_eq!(field.as_deref(), Some("sdap.queue.aqm.kind"));
     }
 
     #[test]

@@ -106,7 +106,7 @@ const WHOLE: [&str; 13] = [
     "Justfull-2",
 ];
 /// Methods compared with CU and DU apart: they keep the order of the RLC.
-const SPLIT: [&str; 10] = [
+const SPLIT: [&str; 11] = [
     "Vanilla",
     "CoDel",
     "CoDel-RFC8289",
@@ -115,6 +115,7 @@ const SPLIT: [&str; 10] = [
     "e5G-BDP",
     "LastPoll",
     "FQ-CoDel@5G-BDP",
+    "L4Span",
     "Justfull-split",
     "Justfull-2-split",
 ];

@@ -94,7 +94,7 @@ impl Look {
 
 /// Colour and shape indexes of the shipped methods. Methods of one shipped scenario differ in
 /// colour as far as possible; methods that `recommend` compares differ in colour or shape.
-const SHIPPED: [(&str, usize, usize); 43] = [
+const SHIPPED: [(&str, usize, usize); 44] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 6),
     ("CoDel", 2, 2),
@@ -131,6 +131,7 @@ const SHIPPED: [(&str, usize, usize); 43] = [
     ("TTLRED1", 7, 3),
     ("TTLRED2", 2, 4),
     ("Discard", 3, 4),
+    ("L4Span", 2, 3),
     ("DQL", 4, 5),
     ("FQ-CoDel@DQL", 7, 0),
     ("FP", 1, 0),
