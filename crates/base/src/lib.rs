@@ -52,7 +52,7 @@ pub mod units;
 pub use error::ConfigError;
 pub use event::{DropReason, Event, Layer, Probe, Silent};
 pub use feedback::{CellKind, RanReport, SlotForecast, SlotReport};
-pub use packet::{Ecn, Packet};
+pub use packet::{Ecn, Packet, PduSet};
 pub use rng::Rng;
 pub use ticker::{Lateness, Ticker, TickerConfig};
 pub use time::{Duration, Instant};

@@ -39,6 +39,15 @@ pub enum Protocol {
     Other,
 }
 
+/// The PDU set of a packet, such as a frame of a video (TS 23.501 section 5.37.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PduSet {
+    /// Number of the set in its flow, modulo 2^16.
+    pub number: u16,
+    /// Importance, 1 to 15, of which 1 is the greatest; 0 for a packet of no set.
+    pub importance: u8,
+}
+
 /// Metadata of one IP packet (an SDU of the stack).
 ///
 /// The content stays with the driver. `payload` is the driver's handle to it (a sequence number in
@@ -70,4 +79,6 @@ pub struct Packet {
     /// The stack reports the delivery of this packet to the driver with its bound (low-latency
     /// flows).
     pub tracked: bool,
+    /// Its PDU set.
+    pub set: PduSet,
 }

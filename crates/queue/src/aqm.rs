@@ -8,6 +8,7 @@ pub mod codel;
 pub mod dualpi2;
 pub mod l4span;
 pub mod none;
+pub mod pdu_set;
 pub mod pdpc;
 pub mod pie;
 pub mod red;
@@ -243,6 +244,7 @@ kinds! {
     "pie" Pie = pie::{Pie in Box, PieConfig};
     "dualpi2" DualPi2 = dualpi2::{DualPi2 in Box, DualPi2Config};
     "l4span" L4Span = l4span::{L4Span in Box, L4SpanConfig};
+    "pdu_set" PduSet = pdu_set::{PduSets in Box, PduSetConfig};
 }
 
 forwarded! {

@@ -5,7 +5,7 @@ use justfull_base::{
     BitRate, Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, Ratio, Silent,
 };
 use justfull_queue::aqm::{
-    adaptive_red, ared, codel, dualpi2, none, pdpc, pie, red, ttlred1, ttlred2,
+    adaptive_red, ared, codel, dualpi2, none, pdpc, pdu_set, pie, red, ttlred1, ttlred2,
 };
 use justfull_queue::discipline::{dual_queue, fifo::Fifo, fq_codel, protocol, sfq};
 use justfull_queue::{
@@ -185,6 +185,10 @@ fn impatient(aqm: &AqmConfig) -> Option<AqmConfig> {
         AqmConfig::Pie(c) => {
             let (target, t_update, burst) = (ms(1), ms(1), Duration::ZERO);
             AqmConfig::Pie(pie::PieConfig { target, t_update, burst, alpha: Ratio(20.0), ..c })
+        }
+        AqmConfig::PduSet(c) => {
+            let (timer, congested) = (ms(4), ms(1));
+            AqmConfig::PduSet(pdu_set::PduSetConfig { timer, congested, ..c })
         }
         AqmConfig::DualPi2(c) => {
             let (target, t_update) = (ms(1), Some(ms(1)));

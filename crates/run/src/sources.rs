@@ -6,7 +6,7 @@ use crate::traffic::{
     UDP_HEADER_BYTES, VOIP_PAYLOAD, Video, VideoConfig,
 };
 use justfull_base::packet::Protocol;
-use justfull_base::{Bytes, Duration, Instant, Rng};
+use justfull_base::{Bytes, Duration, Instant, PduSet, Rng};
 
 /// The kind of a source's datagrams.
 #[derive(Clone, Debug)]
@@ -189,9 +189,9 @@ impl Source {
     }
 
     /// Sends the frame that is due, for a source of frames: calls `push` with each datagram's size
-    /// on the IP layer and its payload handle, which is the number of the frame.
+    /// on the IP layer, its payload handle, which is the number of the frame, and its PDU set.
     #[inline(never)]
-    pub fn send_frame(&mut self, now: Instant, push: &mut dyn FnMut(u32, u64)) {
+    pub fn send_frame(&mut self, now: Instant, push: &mut dyn FnMut(u32, u64, PduSet)) {
         if let Kind::Frames(frames) = &mut self.kind {
             frames.video.send(now, &mut frames.rng, push);
         }
@@ -206,9 +206,9 @@ impl Source {
     }
 
     /// Sends the datagrams that are due: calls `push` like [`Self::send_frame`].
-    fn send(&mut self, now: Instant, mut push: impl FnMut(u32, u64)) {
+    fn send(&mut self, now: Instant, mut push: impl FnMut(u32, u64, PduSet)) {
         match self.datagram(now) {
-            Some((size, payload)) => push(size, payload),
+            Some((size, payload)) => push(size, payload, PduSet::default()),
             None => self.send_frame(now, &mut push),
         }
     }
@@ -264,7 +264,7 @@ impl Departures {
     pub fn depart(&mut self, mut push: impl FnMut(u32)) -> Option<Instant> {
         let now = self.next?;
         let header = self.source.header();
-        self.source.send(now, |size, _| push(size - header));
+        self.source.send(now, |size, _, _| push(size - header));
         self.next = self.source.after(now);
         Some(now)
     }
@@ -295,7 +295,7 @@ mod tests {
         let (mut datagrams, mut bytes) = (0, 0);
         let mut at = Some(first);
         while let Some(now) = at {
-            source.send(now, |size, _| {
+            source.send(now, |size, _, _| {
                 datagrams += 1;
                 bytes += u64::from(size);
             });

@@ -36,6 +36,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
     ("video-over-a-download", include_str!("../../../scenarios/video-over-a-download.toml")),
     ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),
+    ("frames-by-importance", include_str!("../../../scenarios/frames-by-importance.toml")),
     ("voip-g711", include_str!("../../../scenarios/voip-g711.toml")),
     ("nr-100mhz", include_str!("../../../scenarios/nr-100mhz.toml")),
     ("nr-28ghz", include_str!("../../../scenarios/nr-28ghz.toml")),

@@ -143,8 +143,8 @@ impl Applications {
         let fixed = Packet { flow, protocol, tracked, ..Packet::default() };
         match source.datagram(now) {
             Some((size, payload)) => core.push(now, wire, size, Packet { payload, size, ..fixed }),
-            None => source.send_frame(now, &mut |size, payload| {
-                core.push(now, wire, size, Packet { payload, size, ..fixed });
+            None => source.send_frame(now, &mut |size, payload, set| {
+                core.push(now, wire, size, Packet { payload, size, set, ..fixed });
             }),
         }
         if matches!(source.kind, Kind::Echo | Kind::Frames(_)) {

@@ -152,6 +152,8 @@ metrics! {
     /// Frames that were not complete within their budget, in percent of those sent.
     FrameMissed("frame_missed_percent", "frames not complete in time", "%", 2)
         = All(|f| weighted(f, media::missed));
+    /// Frames whose packets all arrived, in percent of those sent.
+    FrameWhole("frame_whole_percent", "frames complete", "%", 2) = All(|f| weighted(f, media::whole));
     /// Time in which rendered videos stood still, in percent of the time watched: intervals between
     /// frames of at least three times the mean of the last 30, and at least 150 ms more than it
     /// (W3C webrtc-stats).

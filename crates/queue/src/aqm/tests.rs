@@ -128,6 +128,7 @@ fn each(ecn: bool) -> Vec<AqmConfig> {
         AqmConfig::Pie(PieConfig { ecn, ..PieConfig::default() }),
         AqmConfig::DualPi2(DualPi2Config::default()),
         AqmConfig::L4Span(L4SpanConfig::default()),
+        AqmConfig::PduSet(PduSetConfig::default()),
     ])
 }
 
@@ -158,6 +159,7 @@ fn each_kind_says_what_it_needs_and_of_which_layers() {
         ("pie", [false; 4]),
         ("dualpi2", [false; 4]),
         ("l4span", [false; 4]),
+        ("pdu_set", [false, false, false, true]),
     ];
     assert_eq!(found, expected);
     // An average equal to the current length does not fall while the queue is empty.
@@ -167,13 +169,13 @@ fn each_kind_says_what_it_needs_and_of_which_layers() {
         each(true).iter().filter(|config| of(config)).map(AqmConfig::name).collect()
     };
     assert_eq!(names(AqmConfig::needs_rate), ["ared", "pdpc"]);
-    assert_eq!(names(|config| !config.needs_room()), ["none", "codel", "dualpi2", "l4span"]);
+    assert_eq!(names(|config| !config.needs_room()), ["none", "codel", "dualpi2", "l4span", "pdu_set"]);
 }
 
 #[test]
 fn each_kind_marks_only_as_it_is_told_and_those_for_l4s_always() {
     let marks = |ecn| each(ecn).iter().map(|config| built(config).marks()).collect::<Vec<_>>();
-    let expected = |expected| [&[false][..], &[expected; 8], &[true; 2]].concat();
+    let expected = |expected| [&[false][..], &[expected; 8], &[true; 2], &[false]].concat();
     assert_eq!((marks(true), marks(false)), (expected(true), expected(false)));
 }
 

@@ -208,6 +208,7 @@ impl Naive {
             | AqmConfig::CoDel(_)
             | AqmConfig::DualPi2(_)
             | AqmConfig::L4Span(_)
+            | AqmConfig::PduSet(_)
             | AqmConfig::Custom(_) => {
                 unreachable!("not of these")
             }

@@ -19,7 +19,9 @@ use crate::results::FrameResult;
 use crate::times::Times;
 use crate::traffic::{UDP_HEADER_BYTES, check_payload};
 use justfull_base::error::ensure;
-use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Ratio, Rng, table};
+use justfull_base::{
+    BitRate, Bytes, ConfigError, Duration, Instant, PduSet, Ratio, Rng, table,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -59,10 +61,31 @@ table! {
         payload: Bytes = Bytes(1400), stated("1B to the MTU less 28B of headers");
         /// Time in which a frame should be complete.
         budget: Duration = Duration::from_millis(15);
+        /// Temporal layers: frames of a higher layer are less important. Of two layers the higher
+        /// one has every second frame; of three the second has every fourth, the third a half.
+        #[serde(skip_serializing_if = "is_one")]
+        layers: u8 as "layers" = 1, within(1, 3), "L1T1 to L1T3 of W3C's webrtc-svc";
         /// Inputs of the user, which go up; none without.
         #[serde(skip_serializing_if = "Option::is_none")]
         inputs: Option<InputConfig> = None;
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+pub(crate) const fn is_one(layers: &u8) -> bool {
+    *layers == 1
+}
+
+/// The PDU set of frame `number` of a video with this number of temporal `layers`: its importance
+/// is its layer, from 1 on.
+#[must_use]
+pub(super) const fn pdu_set(layers: u8, number: u64) -> PduSet {
+    let importance = match (layers, number % 4) {
+        (1, _) | (_, 0) | (2, 2) => 1,
+        (_, 2) => 2,
+        _ => layers,
+    };
+    PduSet { number: number as u16, importance }
 }
 
 impl VideoConfig {
@@ -219,6 +242,12 @@ impl Video {
         (self.start, self.screen.frozen(end, self.config.period()))
     }
 
+    /// The PDU set of frame `number`.
+    #[must_use]
+    pub const fn set_of(&self, number: u64) -> PduSet {
+        pdu_set(self.config.layers, number)
+    }
+
     /// Calls `each` with the time of sending of each frame that is in transit at `end` within its
     /// budget: its fate is open.
     pub fn open(&self, end: Instant, mut each: impl FnMut(Instant)) {
@@ -233,13 +262,14 @@ impl Video {
         (self.nominal + self.config.jitter_sd.scaled(jitter)).max(now + Duration::from_nanos(1))
     }
 
-    /// Sends a frame: calls `push` with each datagram's size on the IP layer and the number of the
-    /// frame.
-    pub fn send(&mut self, now: Instant, rng: &mut Rng, mut push: impl FnMut(u32, u64)) {
+    /// Sends a frame: calls `push` with each datagram's size on the IP layer, and the number and the
+    /// PDU set of the frame.
+    pub fn send(&mut self, now: Instant, rng: &mut Rng, mut push: impl FnMut(u32, u64, PduSet)) {
         let (number, mut left) = self.frame(now, self.config.frame_bytes(), rng);
+        let set = self.set_of(number);
         while left > 0 {
             let piece = left.min(self.config.payload.0);
-            push(piece as u32 + UDP_HEADER_BYTES, number);
+            push(piece as u32 + UDP_HEADER_BYTES, number, set);
             left -= piece;
         }
     }
@@ -364,7 +394,7 @@ mod tests {
         let mut sent = Vec::new();
         for ms in [0, 16] {
             let now = Instant::ZERO + Duration::from_millis(ms);
-            video.send(now, &mut rng, |size, number| {
+            video.send(now, &mut rng, |size, number, _| {
                 sent.push((number, u64::from(size - UDP_HEADER_BYTES)))
             });
         }
@@ -383,12 +413,19 @@ mod tests {
     }
 
     #[test]
+    fn the_importance_of_a_frame_is_its_temporal_layer() {
+        let of = |layers| [4, 5, 6, 7].map(|number| pdu_set(layers, number).importance);
+        assert_eq!([of(1), of(2), of(3)], [[1; 4], [1, 2, 1, 2], [1, 3, 2, 3]]);
+        assert_eq!(pdu_set(1, 65_536 + 7), PduSet { number: 7, importance: 1 });
+    }
+
+    #[test]
     fn a_frame_in_transit_is_open_up_to_its_budget() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let config = VideoConfig { size_sd: Ratio(0.0), ..VideoConfig::default() };
         let (mut video, mut rng) = (Video::new(&config, at(0)), Rng::stream(1, "video"));
         for ms in [0, 16, 32] {
-            video.send(at(ms), &mut rng, |_, _| ());
+            video.send(at(ms), &mut rng, |_, _, _| ());
         }
         let open = |end| {
             let mut open = Vec::new();
@@ -428,13 +465,13 @@ mod tests {
             VideoConfig { size_sd: Ratio(0.0), rate: BitRate(480_000), ..VideoConfig::default() };
         let (mut video, mut rng) = (Video::new(&config, at(0)), Rng::stream(1, "video"));
         let mut fates = Vec::new();
-        video.send(at(0), &mut rng, |_, _| ());
+        video.send(at(0), &mut rng, |_, _, _| ());
         video.input(at(1));
         video.arrived(at(2), 0, 1_000, |sent, fate| fates.push((sent, fate)));
         assert_eq!(fates, [], "it came after the frame was sent");
-        video.send(at(3), &mut rng, |_, _| ());
+        video.send(at(3), &mut rng, |_, _, _| ());
         video.input(at(4));
-        video.send(at(5), &mut rng, |_, _| ());
+        video.send(at(5), &mut rng, |_, _, _| ());
         // Frame 1 breaks, frame 2 shows both inputs.
         video.arrived(at(6), 2, 1_000, |sent, fate| fates.push((sent, fate)));
         assert_eq!(fates, [(at(3), Fate::Broken), (at(1), Fate::Shown), (at(4), Fate::Shown)]);

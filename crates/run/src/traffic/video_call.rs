@@ -6,9 +6,10 @@
 //! the oldest packet at the sender has waited for `skip`, the encoder skips frames; a skipped frame
 //! counts as sent and broken.
 
+use crate::traffic::video::is_one;
 use crate::traffic::{Fate, FrameProgress, UDP_HEADER_BYTES, Video, VideoConfig};
 use justfull_base::error::ensure;
-use justfull_base::{BitRate, Bytes, ConfigError, Duration, Ecn, Instant, Ratio, Rng, table};
+use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Packet, Ratio, Rng, table};
 use justfull_tcp::RcConfig;
 use justfull_tcp::media::{MediaPacket, MediaReceiver, MediaReport, MediaSender, RTP_HEADER_BYTES};
 use justfull_tcp::rc::MediaBirth;
@@ -43,6 +44,9 @@ table! {
         payload: Bytes = Bytes(1200), stated("1B to the MTU less 40B of headers");
         /// Time in which a frame should be complete.
         budget: Duration = Duration::from_millis(150);
+        /// Temporal layers of the frames, as those of `video`.
+        #[serde(skip_serializing_if = "is_one")]
+        layers: u8 as "layers" = 1, within(1, 3), "L1T1 to L1T3 of W3C's webrtc-svc";
         /// Frames are skipped while the oldest packet at the sender has waited for this time.
         skip: Duration = Duration::from_millis(500), above(Duration::ZERO);
     }
@@ -59,6 +63,7 @@ impl VideoCallConfig {
             jitter_sd: Duration::ZERO,
             payload: self.payload,
             budget: self.budget,
+            layers: self.layers,
             inputs: None,
         }
     }
@@ -154,9 +159,9 @@ impl VideoCall {
         self.frame_at.min(self.sender.next())
     }
 
-    /// The sender acts: calls `push` with each packet's size on the IP layer, its payload handle
-    /// and its codepoint.
-    pub fn wake(&mut self, now: Instant, mut push: impl FnMut(u32, u64, Ecn)) -> Woken {
+    /// The sender acts: calls `push` with each packet, of which its size on the IP layer, its
+    /// payload handle, its codepoint and its PDU set are set.
+    pub fn wake(&mut self, now: Instant, mut push: impl FnMut(Packet)) -> Woken {
         let mut woken = Woken::default();
         if now >= self.frame_at {
             woken.frame = true;
@@ -170,8 +175,13 @@ impl VideoCall {
             self.frame_at = if next < self.stop { next } else { Instant::NEVER };
         }
         while let Some(packet) = self.sender.poll_transmit(now) {
-            let size = packet.payload + RTP_HEADER_BYTES + UDP_HEADER_BYTES;
-            push(size, handle(&packet), packet.ecn);
+            push(Packet {
+                size: packet.payload + RTP_HEADER_BYTES + UDP_HEADER_BYTES,
+                payload: handle(&packet),
+                ecn: packet.ecn,
+                set: self.video.set_of(packet.frame),
+                ..Packet::default()
+            });
         }
         woken
     }

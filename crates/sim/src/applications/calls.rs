@@ -41,10 +41,10 @@ impl Applications {
     pub(super) fn wake_call<T: Listener>(&mut self, now: Instant, i: u32, links: &mut Links<T>) {
         let Call { route, media, sender, .. } = &mut self.calls[i as usize];
         let Route { flow, wire, protocol, .. } = *route;
-        let fixed = Packet { flow, protocol, tracked: route.tracked(), ..Packet::default() };
+        let tracked = route.tracked();
         let core = &mut links.core;
-        let woken = media.wake(now, |size, payload, ecn| {
-            core.push(now, wire, size, Packet { payload, size, ecn, ..fixed });
+        let woken = media.wake(now, |packet| {
+            core.push(now, wire, packet.size, Packet { flow, protocol, tracked, ..packet });
         });
         let recorder = &mut links.monitor.recorder;
         if woken.frame {

@@ -6,7 +6,7 @@ use justfull_queue::aqm::codel::Variant;
 use justfull_queue::aqm::dualpi2::{DualPi2Config, Preset};
 use justfull_queue::aqm::pie::Estimate;
 use justfull_queue::aqm::{
-    ARedConfig, AdaptiveRedConfig, CoDelConfig, PdpcConfig, PieConfig, RedConfig, TtlRed1Config,
+    ARedConfig, AdaptiveRedConfig, CoDelConfig, PdpcConfig, PduSetConfig, PieConfig, RedConfig, TtlRed1Config,
     TtlRed2Config,
 };
 use justfull_queue::{AqmConfig, Limit};
@@ -59,6 +59,13 @@ pub(crate) fn aqm(rng: &mut Rng, is_told: bool) -> AqmConfig {
             ..base
         }),
         AqmConfig::DualPi2(base) => AqmConfig::DualPi2(dualpi2(rng, base)),
+        AqmConfig::PduSet(base) => AqmConfig::PduSet(PduSetConfig {
+            timer: high,
+            low_timer: low,
+            congested: delay,
+            whole: rng.chance(0.7),
+            ..base
+        }),
         other @ (AqmConfig::None(_) | AqmConfig::L4Span(_) | AqmConfig::Custom(_)) => other,
     }
 }

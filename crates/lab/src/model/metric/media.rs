@@ -10,6 +10,14 @@ pub(super) fn missed(flow: &FlowResult) -> (u64, f64) {
     })
 }
 
+/// Frames of `flow`, and those that were complete, in percent.
+pub(super) fn whole(flow: &FlowResult) -> (u64, f64) {
+    flow.frames
+        .as_ref()
+        .filter(|f| f.sent > 0)
+        .map_or((0, 0.0), |f| (f.sent, 100.0 * f.completed as f64 / f.sent as f64))
+}
+
 /// The time of `flows` in which rendered video stood still, in percent.
 pub(super) fn frozen(flows: &[&FlowResult]) -> Option<f64> {
     percent(flows, |f| f.frames.as_ref().map(|f| (f.frozen_s, f.watched_s)))
@@ -96,6 +104,7 @@ mod tests {
         let flow = FlowResult { frames: Some(frames), ..FlowResult::default() };
         assert_eq!(missed(&flow).0, 200);
         assert!((missed(&flow).1 - 10.0).abs() < 1e-9);
+        assert!((whole(&flow).1 - 95.0).abs() < 1e-9);
         assert_eq!(frozen(&[&flow]), Some(15.0));
         assert_eq!(frozen(&[]), None);
     }

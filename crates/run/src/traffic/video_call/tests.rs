@@ -1,6 +1,7 @@
 //! Calls over a path of the test: a link of some rate behind a FIFO, and a way back.
 
 use super::*;
+use justfull_base::Ecn;
 use std::collections::VecDeque;
 
 const SECOND: u64 = 1_000_000_000;
@@ -70,7 +71,8 @@ fn run(control: &str, max_rate: u64, path: &Path, seconds: u64) -> Vec<Second> {
             back.push_back((now + path.delay, report));
         }
         let rate = BitRate((path.rate)(second as u64));
-        call.wake(now, |size, handle, ecn| {
+        call.wake(now, |packet| {
+            let Packet { size, payload: handle, ecn, .. } = packet;
             sent += 1;
             let wait = free.since(now);
             free = free.max(now) + rate.time_for_ceil(u64::from(size));
