@@ -1,7 +1,8 @@
 //! Video as its users see it, and pages over HTTP/2, in whole worlds, against closed formulas.
 
 use justfull_base::{BitRate, Bytes, Duration, Ratio};
-use justfull_queue::Limit;
+use justfull_queue::aqm::PduSetConfig;
+use justfull_queue::{AqmConfig, Limit};
 use justfull_ran::channel::CapacityUnit;
 use justfull_run::results::{DashResult, FrameResult, PageResult};
 use justfull_run::traffic::{
@@ -140,6 +141,23 @@ fn frames_of(bytes: u64) -> VideoConfig {
 
 fn frames(config: &WorldConfig) -> FrameResult {
     run(config).flows.remove(0).frames.expect("frames")
+}
+
+#[test]
+fn by_their_importance_whole_frames_get_through_and_else_parts_of_all() {
+    // 15 packets each 20 ms over a cell of 10: two thirds.
+    let whole = |aqm: AqmConfig| {
+        let video = VideoConfig { layers: 3, ..frames_of(15_000) };
+        let mut config = over(2_000, Traffic::Video(video), 30);
+        config.stack.rlc.queue.aqm = aqm;
+        let FrameResult { sent, completed, broken, .. } = frames(&config);
+        assert!(completed + broken <= sent && sent > 1_000, "{completed} {broken} of {sent}");
+        100 * completed / sent
+    };
+    let by_importance = PduSetConfig { low: 3, ..PduSetConfig::default() };
+    let found = [whole(AqmConfig::default()), whole(AqmConfig::PduSet(by_importance))];
+    // The first two layers are a half of the frames.
+    assert!(found[0] <= 5 && (50..=67).contains(&found[1]), "{found:?} %");
 }
 
 #[test]
