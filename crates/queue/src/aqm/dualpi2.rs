@@ -243,17 +243,25 @@ impl DualPi2 {
     #[inline(never)]
     fn update_until(&mut self, now: Instant, heads: [Option<Instant>; 2]) {
         while self.next <= now {
-            let before = (self.p, self.last);
-            self.update(self.next, heads);
+            let (at, before) = (self.next, (self.p, self.last));
+            self.update(at, heads);
             self.next += Duration::from_nanos(self.period);
-            // Further updates would change nothing.
-            if before == (self.p, self.last) && heads == [None; 2] {
-                let due = now.since(self.next).as_nanos() / self.period + 1;
-                if self.next <= now {
-                    self.next += Duration::from_nanos(self.period.saturating_mul(due));
-                }
+            // Until a later head counts, further updates leave all, or the last delay alone moves
+            // on while the probability stays at its bound.
+            let grows = self.last > before.1.max(self.config.target.as_secs_f64());
+            let full = grows && before.0.min(self.p) >= self.most();
+            if full || before == (self.p, self.last) {
+                let later = heads.into_iter().flatten().filter(|head| *head >= at);
+                let until = later.min().unwrap_or(now).min(now);
+                let due = until.since(self.next).as_nanos() / self.period;
+                self.next += Duration::from_nanos(self.period * due);
             }
         }
+    }
+
+    /// The greatest base probability.
+    fn most(&self) -> f64 {
+        if self.config.drop_overload { 1.0 } else { (1.0 / self.config.k.0).min(1.0) }
     }
 
     fn update(&mut self, at: Instant, heads: [Option<Instant>; 2]) {
@@ -263,8 +271,7 @@ impl DualPi2 {
         let delay = if both { classic.max(l4s) } else { classic };
         let [alpha, beta] = self.gains;
         self.p += alpha * (delay - self.config.target.as_secs_f64()) + beta * (delay - self.last);
-        let most = if self.config.drop_overload { 1.0 } else { 1.0 / self.config.k.0 };
-        self.p = self.p.clamp(0.0, most.min(1.0));
+        self.p = self.p.clamp(0.0, self.most());
         self.last = delay;
     }
 

@@ -150,6 +150,40 @@ fn an_idle_queue_forgets_its_probability_and_catches_up_at_once() {
 }
 
 #[test]
+fn updates_that_are_skipped_would_have_changed_nothing() {
+    let mut rng = Rng::from_key(5);
+    let linux = DualPi2Config { preset: Preset::Linux, ..DualPi2Config::default() };
+    for config in [DualPi2Config::default(), linux] {
+        let (mut aqm, mut naive) = (built(&config), built(&config));
+        let mut now = Instant::ZERO;
+        for _ in 0..400 {
+            now += ms(1 + rng.below(3_000));
+            // Some heads came after the updates that are due, and some long ago.
+            let mut head = || rng.chance(0.6).then(|| now - ms(rng.below(6_000)));
+            let heads = [head(), head()];
+            aqm.update_until(now, heads);
+            while naive.next <= now {
+                naive.update(naive.next, heads);
+                naive.next += Duration::from_nanos(naive.period);
+            }
+            let state = |aqm: &DualPi2| (aqm.p, aqm.last, aqm.next);
+            assert_eq!(state(&aqm), state(&naive), "{now:?} {heads:?}");
+        }
+    }
+}
+
+#[test]
+fn a_head_that_waits_for_a_century_costs_no_more_than_one_that_waits_for_a_second() {
+    let mut aqm = built(&DualPi2Config::default());
+    let late = Instant::ZERO + Duration::from_secs(3_155_760_000);
+    for head in [at(0), late - ms(1)] {
+        aqm.update_until(late, [Some(head), None]);
+        assert!(aqm.next > late && aqm.next <= late + ms(15));
+        aqm = built(&DualPi2Config::default());
+    }
+}
+
+#[test]
 fn impossible_settings_are_refused_by_name() {
     let bad = |change: fn(&mut DualPi2Config)| {
         let mut config = DualPi2Config::default();
