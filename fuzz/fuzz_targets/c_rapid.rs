@@ -30,7 +30,7 @@ impl Run {
     fn call(&mut self, bytes: &[u8; 12]) -> jf_status {
         let [kind, ue, flow, clock, a, b, c, d, e, f, g, h] = *bytes;
         self.now = self.now.saturating_add(number(clock).saturating_mul(100));
-        let (rapid, now) = (self.rapid, self.now);
+        let (rapid, now, other) = (self.rapid, self.now, self.ues[usize::from(flow % 4)]);
         let (ue, flow) =
             (&mut self.ues[usize::from(ue % 4)], &mut self.flows[usize::from(flow % 8)]);
         let opening = jf_rapid_opening {
@@ -75,10 +75,11 @@ impl Run {
         let (mut at, mut rate) = (0, 0.0);
         // SAFETY: a handle of the library, and references.
         unsafe {
-            match kind % 14 {
+            match kind % 15 {
                 0 => jf_rapid_add_ue(rapid, now, u32::from(a % 3), Some(ue)),
                 1 => jf_rapid_remove_ue(rapid, now, *ue),
                 2 => jf_rapid_move_ue(rapid, now, *ue, u32::from(a % 3)),
+                14 => jf_rapid_merge_ues(rapid, now, *ue, other),
                 3 => jf_rapid_limit_ue(rapid, now, *ue, number(a)),
                 4..=5 => jf_rapid_open(rapid, now, *ue, Some(&opening), Some(flow)),
                 6 => jf_rapid_close(rapid, now, *flow),

@@ -1369,6 +1369,16 @@ jf_status jf_rapid_remove_ue(struct jf_rapid *rapid, uint64_t now, uint64_t ue);
 jf_status jf_rapid_move_ue(struct jf_rapid *rapid, uint64_t now, uint64_t ue, uint32_t cell);
 
 /*
+ `from` and `into` turn out to be one UE: its flows belong to `into` from now on, and the handle
+ `from` ends. Reports, cell and limit of `into` stay. JF_ERROR_FULL with more flows together than
+ a UE may have. A UE merged with itself changes nothing.
+
+ # Safety
+ As for jf_rapid_destroy.
+ */
+jf_status jf_rapid_merge_ues(struct jf_rapid *rapid, uint64_t now, uint64_t from, uint64_t into);
+
+/*
  All flows of `ue` together get at most `most` bytes a second from now on, headers included: the
  limit of its subscription. UINT64_MAX: no limit. JF_ERROR_RANGE for 0.
 

@@ -12,6 +12,9 @@
 
 namespace jf {
 
+// The version of the library, such as "0.1.0".
+inline std::string_view version() noexcept { return jf_version(); }
+
 // Why an object was not made.
 class error : public std::runtime_error {
  public:
@@ -127,6 +130,16 @@ class gate {
     return jf_gate_on_departed(handle_.get(), now, drb, sojourn);
   }
   jf_status on_timeout(uint64_t now) noexcept { return jf_gate_on_timeout(handle_.get(), now); }
+  jf_status next_timeout(uint64_t &at) noexcept {
+    return jf_gate_next_timeout(handle_.get(), &at);
+  }
+  jf_status room(uint64_t now, uint32_t flow, uint64_t &room) noexcept {
+    return jf_gate_room(handle_.get(), now, flow, &room);
+  }
+  jf_status paces(uint8_t &paces) noexcept { return jf_gate_paces(handle_.get(), &paces); }
+  jf_status counts(uint32_t flow, jf_counts &counts) noexcept {
+    return jf_gate_counts(handle_.get(), flow, &counts);
+  }
   jf_status drain(uint64_t now) noexcept { return jf_gate_drain(handle_.get(), now); }
   jf_gate *get() const noexcept { return handle_.get(); }
 
@@ -142,12 +155,34 @@ class queue {
           return jf_queue_create(settings.data(), settings.size(), context, dropped, out, message);
         })) {}
 
+  queue(memory place, std::string_view settings, void *context = nullptr,
+        jf_dropped dropped = nullptr)
+      : handle_(detail::made<jf_queue>([&](jf_queue **out, jf_message *message) {
+          return jf_queue_init(place.at, place.size, settings.data(), settings.size(), context,
+                               dropped, out, message);
+        })) {}
+
+  static size_t size(std::string_view settings) {
+    return detail::sized([&](size_t *bytes, jf_message *message) {
+      return jf_queue_size(settings.data(), settings.size(), bytes, message);
+    });
+  }
+
   jf_status enqueue(uint64_t now, const jf_packet &packet) noexcept {
     return jf_queue_enqueue(handle_.get(), now, &packet);
   }
   jf_status dequeue(uint64_t now, jf_packet &packet) noexcept {
     return jf_queue_dequeue(handle_.get(), now, &packet);
   }
+  jf_status peek(jf_packet &packet) noexcept { return jf_queue_peek(handle_.get(), &packet); }
+  jf_status set_rate(uint64_t bits_per_second) noexcept {
+    return jf_queue_set_rate(handle_.get(), bits_per_second);
+  }
+  jf_status next_timeout(uint64_t &at) noexcept {
+    return jf_queue_next_timeout(handle_.get(), &at);
+  }
+  jf_status on_timeout(uint64_t now) noexcept { return jf_queue_on_timeout(handle_.get(), now); }
+  jf_status counts(jf_counts &counts) noexcept { return jf_queue_counts(handle_.get(), &counts); }
   jf_queue *get() const noexcept { return handle_.get(); }
 
  private:
@@ -162,8 +197,32 @@ class limiter {
           return jf_limiter_create(settings.data(), settings.size(), &grants, out, message);
         })) {}
 
+  limiter(memory place, std::string_view settings, const jf_grants &grants)
+      : handle_(detail::made<jf_limiter>([&](jf_limiter **out, jf_message *message) {
+          return jf_limiter_init(place.at, place.size, settings.data(), settings.size(), &grants, out,
+                            message);
+        })) {}
+
+  static size_t size(std::string_view settings, const jf_grants &grants) {
+    return detail::sized([&](size_t *bytes, jf_message *message) {
+      return jf_limiter_size(settings.data(), settings.size(), &grants, bytes, message);
+    });
+  }
+
   jf_status room(uint64_t now, const jf_view &view, uint64_t &room) noexcept {
     return jf_limiter_room(handle_.get(), now, &view, &room);
+  }
+  jf_status overdraws(uint8_t &overdraws) noexcept {
+    return jf_limiter_overdraws(handle_.get(), &overdraws);
+  }
+  jf_status on_admitted(uint64_t now, uint64_t used, const jf_view &view) noexcept {
+    return jf_limiter_on_admitted(handle_.get(), now, used, &view);
+  }
+  jf_status on_departed(uint64_t now, uint64_t sojourn) noexcept {
+    return jf_limiter_on_departed(handle_.get(), now, sojourn);
+  }
+  jf_status on_slot(const jf_slot &slot) noexcept {
+    return jf_limiter_on_slot(handle_.get(), &slot);
   }
   jf_limiter *get() const noexcept { return handle_.get(); }
 
@@ -179,6 +238,27 @@ class pacer {
           return jf_pacer_create(settings.data(), settings.size(), &grants, out, message);
         })) {}
 
+  pacer(memory place, std::string_view settings, const jf_grants &grants)
+      : handle_(detail::made<jf_pacer>([&](jf_pacer **out, jf_message *message) {
+          return jf_pacer_init(place.at, place.size, settings.data(), settings.size(), &grants, out,
+                            message);
+        })) {}
+
+  static size_t size(std::string_view settings, const jf_grants &grants) {
+    return detail::sized([&](size_t *bytes, jf_message *message) {
+      return jf_pacer_size(settings.data(), settings.size(), &grants, bytes, message);
+    });
+  }
+
+  jf_status occupancy(uint64_t now, uint64_t &occupancy) noexcept {
+    return jf_pacer_occupancy(handle_.get(), now, &occupancy);
+  }
+  jf_status on_enqueued(uint64_t entered) noexcept {
+    return jf_pacer_on_enqueued(handle_.get(), entered);
+  }
+  jf_status on_poll(uint64_t now, const jf_poll &poll) noexcept {
+    return jf_pacer_on_poll(handle_.get(), now, &poll);
+  }
   jf_pacer *get() const noexcept { return handle_.get(); }
 
  private:
@@ -193,9 +273,23 @@ class eqp {
           return jf_eqp_create(settings.data(), settings.size(), out, message);
         })) {}
 
+  eqp(memory place, std::string_view settings)
+      : handle_(detail::made<jf_eqp>([&](jf_eqp **out, jf_message *message) {
+          return jf_eqp_init(place.at, place.size, settings.data(), settings.size(), out, message);
+        })) {}
+
+  static size_t size(std::string_view settings) {
+    return detail::sized([&](size_t *bytes, jf_message *message) {
+      return jf_eqp_size(settings.data(), settings.size(), bytes, message);
+    });
+  }
+
   jf_status schedule(uint64_t now, const jf_eqp_demand &demand, jf_eqp_grant *grants,
                      uint32_t *bytes, uint16_t *withheld = nullptr) noexcept {
     return jf_eqp_schedule(handle_.get(), now, &demand, grants, bytes, withheld);
+  }
+  jf_status quantum(uint16_t slice, double &rbs) noexcept {
+    return jf_eqp_quantum(handle_.get(), slice, &rbs);
   }
   jf_eqp *get() const noexcept { return handle_.get(); }
 
@@ -231,6 +325,9 @@ class rapid {
   }
   jf_status move_ue(uint64_t now, uint64_t ue, uint32_t cell) noexcept {
     return jf_rapid_move_ue(handle_.get(), now, ue, cell);
+  }
+  jf_status merge_ues(uint64_t now, uint64_t from, uint64_t into) noexcept {
+    return jf_rapid_merge_ues(handle_.get(), now, from, into);
   }
   jf_status limit_ue(uint64_t now, uint64_t ue, uint64_t most) noexcept {
     return jf_rapid_limit_ue(handle_.get(), now, ue, most);

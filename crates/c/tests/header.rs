@@ -45,3 +45,18 @@ fn the_header_is_what_the_sources_say() {
          JUSTFULL_BLESS=1 cargo test -p justfull-c --test header"
     );
 }
+
+#[test]
+fn the_cpp_header_covers_every_function() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let [cpp, symbols] = ["include/justfull.hpp", "symbols.txt"]
+        .map(|file| fs::read_to_string(root.join(file)).expect("a file"));
+    let left: Vec<&str> = symbols
+        .lines()
+        .filter(|name| name.starts_with("jf_"))
+        .filter(|name| {
+            ![format!("{name}("), format!("{name}>")].iter().any(|use_| cpp.contains(use_))
+        })
+        .collect();
+    assert!(left.is_empty(), "include/justfull.hpp lacks {left:?}");
+}

@@ -254,6 +254,8 @@ static void rapid(const char *kind) {
       full += jf_rapid_add_ue(control, now, (uint32_t)below(3), ue) == JF_ERROR_FULL;
     } else if (kind_of_call < 8) {
       (void)jf_rapid_remove_ue(control, now, *ue);
+    } else if (kind_of_call < 10) {
+      (void)jf_rapid_merge_ues(control, now, *ue, ues[below(UES)]);
     } else if (kind_of_call < 20) {
       (void)jf_rapid_move_ue(control, now, *ue, (uint32_t)below(3));
     } else if (kind_of_call < 25) {

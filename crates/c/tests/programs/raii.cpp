@@ -91,11 +91,23 @@ int main() {
     holds(error.status() == JF_ERROR_SETTINGS, "the error has the status");
     holds(std::string(error.what()).find("limit") != std::string::npos, "and names the field");
   }
+  holds(!jf::version().empty(), "the library has a version");
+  jf_counts counts{};
+  uint64_t number = 0;
+  uint8_t flag = 0;
+  holds(placed.counts(0, counts) == JF_OK && counts.waiting_packets == 1, "a gate counts");
+  holds(placed.room(1, 0, number) == JF_OK && placed.paces(flag) == JF_OK, "a gate has room");
   jf::queue queue("queue.aqm.kind = \"pie\"\n");
   holds(queue.enqueue(1, packet) == JF_OK && queue.dequeue(2, packet) == JF_OK, "a queue works");
   jf::pacer pacer("kind = \"usp\"", jf_grants{1000000, 1500, JF_BYTES, {}});
   uint64_t wanted = 0;
-  holds(jf_pacer_occupancy(pacer.get(), 1, &wanted) == JF_OK && wanted > 0, "a pacer works");
+  holds(pacer.occupancy(1, wanted) == JF_OK && wanted > 0, "a pacer works");
+  const jf_grants grants{1000000, 1500, JF_BYTES, {}};
+  alignas(JF_ALIGN) static unsigned char place[4096];
+  holds(jf::limiter::size("kind = \"drql\"", grants) <= sizeof place, "a limiter is small");
+  jf::limiter limiter(jf::memory{place, sizeof place}, "kind = \"drql\"", grants);
+  holds(limiter.room(1, jf_view{}, number) == JF_OK, "a limiter works in the caller's memory");
+  holds(limiter.on_admitted(1, 1500, jf_view{1, 1500}) == JF_OK, "a limiter counts");
   jf::eqp eqp("shares = [1.0]");
   jf_eqp_demand nothing{};
   nothing.unit = 1;

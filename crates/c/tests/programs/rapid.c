@@ -165,6 +165,26 @@ static void calling(void) {
   cell.offered = 1250;
   IS(JF_OK, jf_rapid_on_report(control, 6 * MS, ue, &cell, &own));
   CHANGED(7, 10, 20);
+
+  /* Two handles of one UE: the flows of the one join those of the other. */
+  IS(JF_ERROR_UE, jf_rapid_merge_ues(control, 6 * MS, 0, ue));
+  IS(JF_ERROR_UE, jf_rapid_merge_ues(control, 6 * MS, other, 0));
+  IS(JF_OK, jf_rapid_merge_ues(control, 6 * MS, ue, ue));
+  UNCHANGED();
+  opening.tag = 9;
+  IS(JF_OK, jf_rapid_open(control, 6 * MS, other, &opening, &second));
+  while (jf_rapid_next_change(control, &windows) == JF_OK) {
+  }
+  IS(JF_OK, jf_rapid_merge_ues(control, 6 * MS, other, ue));
+  IS(JF_ERROR_UE, jf_rapid_remove_ue(control, 6 * MS, other));
+  for (int i = 0; i < 2; ++i) {
+    IS(JF_OK, jf_rapid_next_change(control, &windows));
+    HOLDS(windows.server == 5 * 1210 && windows.radio == 10 * 1210);
+  }
+  UNCHANGED();
+  IS(JF_OK, jf_rapid_add_ue(control, 6 * MS, 1, &other));
+  IS(JF_OK, jf_rapid_close(control, 6 * MS, second));
+  CHANGED(7, 10, 20);
   IS(JF_ERROR_NULL, jf_rapid_next_timer(control, NULL));
   IS(JF_ERROR_NULL, jf_rapid_next_change(control, NULL));
   IS(JF_ERROR_NULL, jf_rapid_capacity(control, ue, NULL));

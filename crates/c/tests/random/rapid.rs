@@ -77,6 +77,7 @@ fn call(
 ) -> jf_status {
     let now = if rng.chance(0.02) { extreme(rng) & (now | 0xffff) } else { now };
     let Handles { ues, flows } = handles;
+    let other = ues[rng.below(6) as usize];
     let (ue, flow) = (&mut ues[rng.below(6) as usize], &mut flows[rng.below(12) as usize]);
     let (of_ue, of_flow) = (number(rng, 2), rng.chance(0.02));
     let ue_handle = if of_ue > 1 { of_ue } else { *ue };
@@ -92,6 +93,7 @@ fn call(
                 jf_rapid_add_ue(rapid, now, cell, Some(ue))
             }
             1 if rng.chance(0.2) => jf_rapid_remove_ue(rapid, now, ue_handle),
+            1 if rng.chance(0.2) => jf_rapid_merge_ues(rapid, now, ue_handle, other),
             2 => jf_rapid_move_ue(rapid, now, ue_handle, cell),
             3 => jf_rapid_limit_ue(rapid, now, ue_handle, extreme(rng)),
             4..=5 => {
