@@ -69,12 +69,8 @@ fuzz_target!(|data: &[u8]| {
     };
     let mut wild = Box::new(Wild { packets: 0, bytes: 0, takes: true, gate: None });
     let context = &raw mut *wild;
-    let rlc = jf_rlc {
-        context: context.cast(),
-        view: Some(view),
-        enqueue: Some(enqueue),
-        dropped: None,
-    };
+    let rlc =
+        jf_rlc { context: context.cast(), view: Some(view), enqueue: Some(enqueue), dropped: None };
     let (mut gate, mut queue) = (None, None);
     // SAFETY: the settings are there, and the RLC's functions may be called with its context.
     let made = unsafe {

@@ -38,8 +38,7 @@ fn options(format: Option<FileFormat>, at: usize) -> ReadOptions {
         Some(FileFormat::Ucc) => {
             options.repairs =
                 Repairs { repeated, gaps, idle: Some([Idle::Cut, Idle::Keep][at / 16 % 2]) };
-            options.column =
-                Some([Column::DlBitrate, Column::UlBitrate, Column::Cqi][at / 32 % 3]);
+            options.column = Some([Column::DlBitrate, Column::UlBitrate, Column::Cqi][at / 32 % 3]);
         }
         Some(FileFormat::Cqi) => {
             options.repairs.gaps = gaps;

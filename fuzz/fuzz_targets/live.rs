@@ -10,10 +10,10 @@
 #![no_main]
 
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi, Ratio};
-use justfull_net::clock::Priority;
 use justfull_live::lateness::Lateness;
 use justfull_live::{Ends, Live, LiveOptions, UePort};
 use justfull_net::Port;
+use justfull_net::clock::Priority;
 use justfull_queue::aqm::{AqmConfig, codel};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{ChannelConfig, ConstantConfig, McsConfig};

@@ -61,9 +61,7 @@ fn pieces(decoded: &Decoded, sdu: u64, content: &mut TbContent) {
             PduHeader::NrUm { si, so, .. } | PduHeader::NrAm { si, so, .. } => {
                 (u32::from(so), si.has_last())
             }
-            PduHeader::UmtsAm { open, .. } => {
-                (u32::from(len == 0) * 7, i + 1 < count || !open)
-            }
+            PduHeader::UmtsAm { open, .. } => (u32::from(len == 0) * 7, i + 1 < count || !open),
             PduHeader::UmtsMrw { .. } => (0, true),
             PduHeader::LteUm { fi, .. } | PduHeader::LteAm { fi, .. } => {
                 (u32::from(i == 0 && fi.starts_inside) * 7, i + 1 < count || !fi.ends_inside)

@@ -1,6 +1,8 @@
 //! Random calls with random and extreme arguments: no object ever finds a fault in itself, and each
 //! queue conserves its packets.
 
+#[path = "random/objects.rs"]
+mod objects;
 #[path = "random/rapid.rs"]
 mod rapid;
 
@@ -164,4 +166,13 @@ fn run(limiter: &str, queue: &str, unit: &str, seed: u64) {
     conserves(gate, &settings);
     // SAFETY: the handle is one of the library.
     assert_eq!(unsafe { jf_gate_destroy(gate) }, JF_OK);
+}
+
+#[test]
+fn random_bytes_find_no_fault_in_a_limiter_pacer_queue_or_scheduler() {
+    for seed in 0..4_000 {
+        let mut rng = Rng::stream(seed, "bytes");
+        let bytes: Vec<u8> = (0..rng.below(600)).map(|_| rng.below(256) as u8).collect();
+        objects::run(&bytes);
+    }
 }
