@@ -37,21 +37,23 @@ fn status(value: &Value) -> String {
     let (all, bounded) = (plain(&value["bearers"]), plain(&value["bounded_bearers"]));
     lines.add("bearers", format!("{all}, {bounded} bounded"));
     lines.add("memory", format!("{} bytes", plain(&value["memory_bytes"])));
+    lines.add("held", format!("{} bytes", plain(&value["held_bytes"])));
     lines.add_group("frames", &value["frames"]);
-    lines.add_group("uplink", &value["detour"]);
+    lines.add_group("detour", &value["detour"]);
     lines.add("copies lost", plain(&value["copies_lost"]));
     lines.text()
 }
 
 /// A line for each bearer.
 fn bearers(value: &Value) -> String {
-    const COLUMNS: [(&str, &str); 8] = [
+    const COLUMNS: [(&str, &str); 9] = [
         ("CU-UP", "cu_up"),
         ("DU", "du"),
         ("down TEID", "downlink_teid"),
         ("up TEID", "uplink_teid"),
         ("bytes", "bytes"),
         ("in flight", "in_flight"),
+        ("held", "held"),
         ("limit", "limit"),
         ("bytes/s", "rate"),
     ];

@@ -1,7 +1,7 @@
 //! Tries the abilities of this host that the box needs.
 
 use crate::config::F1uConfig;
-use crate::service::detour;
+use crate::service::detours;
 use justfull_net::{Capability, Copies, Detour, DetourConfig, router};
 use justfull_nru::gtpu;
 
@@ -28,7 +28,7 @@ fn interfaces(config: &F1uConfig) -> Result<String, String> {
 }
 
 fn copies(config: &F1uConfig) -> Result<String, String> {
-    if config.place.cu_up == config.place.du {
+    if config.place.cu_up == config.place.du || detours(config).len() > 1 {
         return Ok("none: both directions take the detour".into());
     }
     let opened = Copies::open(&config.place.cu_up, gtpu::PORT);
@@ -36,10 +36,11 @@ fn copies(config: &F1uConfig) -> Result<String, String> {
 }
 
 fn trial(config: &F1uConfig) -> Result<String, String> {
-    let real = detour(config);
-    let table = if real.table == u32::MAX { real.table - 1 } else { real.table + 1 };
-    let trial = DetourConfig { incoming: NOWHERE.into(), table, ..real.clone() };
-    let installed = Detour::install(&trial, false).map_err(|e| e.reason)?;
-    drop(installed);
-    Ok(format!("a TUN device, table {}, priority {}", real.table, real.priority))
+    let place = &config.place;
+    // No table of a running box.
+    let table = place.table ^ 1 << 24;
+    let real = detours(config).into_iter().next().ok_or("no detour")?;
+    let trial = DetourConfig { incoming: NOWHERE.into(), table, ..real };
+    drop(Detour::install(&trial, false).map_err(|e| e.reason)?);
+    Ok(format!("a TUN device, table {}, priority {}", place.table, place.priority))
 }

@@ -24,7 +24,8 @@ table! {
             rule("the name of an interface, of 1 to 15 bytes without blanks", |c| is_interface_name(&c.du)),
             "delivery statuses are changed there";
         /// Number of the routing table through which the DUs' packets reach the box.
-        table: u32 = 27_239, at_least(256), "the kernel's own tables are below";
+        table: u32 = 27_239, within(256, u32::MAX - 1),
+            "the kernel's own tables are below; the next one is that of user data in the box";
         /// Priority of the rule that leads to the table.
         priority: u32 = 100, within(1, 32_765), "between the kernel's own rules";
     }
@@ -51,6 +52,35 @@ table! {
         /// Time after which a silent tunnel is removed.
         idle: Duration = Duration::from_secs(60),
             within(Duration::from_secs(1), Duration::from_secs(86_400));
+    }
+}
+
+table! {
+    /// User data that waits in the box, for CU-UPs that drop above the desired size.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct HoldConfig with Default {
+        /// The CU-UP may send this much of the radio's time beyond the limit of the DU; it waits in
+        /// the box. 0: nothing waits there.
+        time: Duration = Duration::ZERO, at_most(Duration::from_secs(1));
+        /// Bytes of PDUs of one bearer that may wait.
+        bearer: Bytes = Bytes(1_000_000), within(Bytes(10_000), Bytes(1 << 30));
+        /// Bytes of memory of all user data that may wait.
+        total: Bytes = Bytes(64_000_000), within(Bytes(100_000), Bytes(1 << 36));
+    }
+}
+
+table! {
+    /// Grants in steps, between the statuses of the DU.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct PacerConfig with Default {
+        /// Time between two steps: statuses of the box's own, or user data that waited. 0: a grant
+        /// is open at once.
+        interval: Duration = Duration::ZERO,
+            rule("0s, or 500us to 1s",
+                |c| c.interval.is_zero()
+                    || (Duration::from_micros(500)..=Duration::from_secs(1)).contains(&c.interval));
     }
 }
 
@@ -85,6 +115,10 @@ table! {
             "the others need more than a delivery status has";
         /// Limits and assumptions about bearers.
         bearers: BearersConfig = BearersConfig::default();
+        /// User data that waits in the box.
+        hold: HoldConfig = HoldConfig::default();
+        /// Grants in steps.
+        pacer: PacerConfig = PacerConfig::default();
         /// The interfaces for its operator.
         operation: OperationConfig = OperationConfig::default();
     }

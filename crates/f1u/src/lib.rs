@@ -18,6 +18,6 @@ mod status;
 
 pub use ask::ask;
 pub use check::check;
-pub use config::{BearersConfig, F1uConfig, OperationConfig, PlaceConfig};
+pub use config::{BearersConfig, F1uConfig, HoldConfig, OperationConfig, PacerConfig, PlaceConfig};
 pub use machine::{BearerView, Counts, Machine, Verdict};
 pub use service::run;

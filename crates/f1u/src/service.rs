@@ -2,30 +2,31 @@
 
 use crate::ask::{Ask, Asker, What, ask};
 use crate::config::F1uConfig;
-use crate::machine::Machine;
+use crate::machine::{Machine, Verdict};
 use crate::status::{self, Seen, Totals};
-use justfull_base::Instant;
+use justfull_base::{Duration, Instant};
 use justfull_net::clock::{Clock, SlotClock};
 use justfull_net::questions::Servers;
 use justfull_net::{Copies, Detour, DetourConfig, Port, Stop, SystemError, router};
 use justfull_nru::gtpu;
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 
 /// Copies that are read before the uplink is looked at again.
 const COPIES: usize = 8_192;
-/// Datagrams of the uplink that pass before copies are read again.
+/// Datagrams of one direction that pass before the other is read again.
 const DATAGRAMS: usize = 64;
 /// The longest datagram.
 const LONGEST: usize = 65_535;
 /// Turns before requests and signals are looked at again.
 const TURNS: usize = 64;
 /// How often the loop looks at requests and signals when no packet comes.
-const LOOK_MS: u16 = 50;
+const LOOK: Duration = Duration::from_millis(50);
 
 /// How often, and in which steps, a box waits for another that leaves.
 const TRIES: u32 = 400;
@@ -35,25 +36,57 @@ struct Service {
     machine: Machine,
     totals: Totals,
     clock: SlotClock,
+    /// The uplink's, and the way out of all packets.
     detour: Detour,
-    /// None if both directions arrive at one interface: then both take the detour.
-    copies: Option<Copies>,
+    downlink: Downlink,
     asks: Receiver<Ask>,
     left: bool,
     buffer: Vec<u8>,
 }
 
-/// The detour of a configuration.
-pub(crate) fn detour(config: &F1uConfig) -> DetourConfig {
+/// How user data of the downlink reach the box.
+enum Downlink {
+    /// The kernel forwards them; the box reads copies.
+    Copies(Copies),
+    /// They may wait in the box.
+    Detour(Detour),
+    /// Both directions arrive at one interface, whose detour they take.
+    Uplinks,
+}
+
+impl Downlink {
+    fn detour(&mut self) -> Option<&mut Detour> {
+        match self {
+            Self::Detour(detour) => Some(detour),
+            Self::Copies(_) | Self::Uplinks => None,
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Copies(copies) => Some(copies.as_fd()),
+            Self::Detour(detour) => detour.descriptor(),
+            Self::Uplinks => None,
+        }
+    }
+}
+
+/// The detours of a configuration: the uplink's, and the downlink's if user data may wait.
+pub(crate) fn detours(config: &F1uConfig) -> Vec<DetourConfig> {
     let place = &config.place;
-    DetourConfig {
-        device: "jff1u".into(),
-        incoming: place.du.clone(),
+    let detour = |device: &str, incoming: &str, table| DetourConfig {
+        device: device.into(),
+        incoming: incoming.into(),
         port: gtpu::PORT,
-        table: place.table,
+        table,
         priority: place.priority,
         prefixed: false,
+    };
+    let mut detours = vec![detour("jff1u", &place.du, place.table)];
+    if !config.hold.time.is_zero() && place.cu_up != place.du {
+        detours.push(detour("jff1d", &place.cu_up, place.table + 1));
     }
+    detours
 }
 
 /// Runs the box of `config` in the network namespace of the calling thread, until SIGTERM or
@@ -77,13 +110,13 @@ pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(
         return Err(SystemError::new(doing, "another box serves it; --takeover takes its place"));
     }
     let machine = Machine::new(config).map_err(|e| SystemError::new("start the limiter", e))?;
-    let PlaceOf { copies, detour } = place(config, takeover)?;
+    let PlaceOf { downlink, detour } = place(config, takeover)?;
     let mut service = Service {
         machine,
         totals: Totals::default(),
         clock: SlotClock::start()?,
         detour,
-        copies,
+        downlink,
         asks,
         left: false,
         buffer: vec![0; LONGEST],
@@ -114,16 +147,22 @@ fn servers(config: &F1uConfig, asker: &Asker, takeover: bool) -> Result<Servers,
 }
 
 struct PlaceOf {
-    copies: Option<Copies>,
+    downlink: Downlink,
     detour: Detour,
 }
 
 fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
-    let place = &config.place;
-    let one = place.cu_up == place.du;
-    let copies = (!one).then(|| Copies::open(&place.cu_up, gtpu::PORT)).transpose()?;
+    let (place, detours) = (&config.place, detours(config));
     router::can_detour(&place.du)?;
-    Ok(PlaceOf { copies, detour: Detour::install(&detour(config), takeover)? })
+    let downlink = match detours.get(1) {
+        Some(detour) => {
+            router::can_detour(&place.cu_up)?;
+            Downlink::Detour(Detour::install(detour, takeover)?)
+        }
+        None if place.cu_up == place.du => Downlink::Uplinks,
+        None => Downlink::Copies(Copies::open(&place.cu_up, gtpu::PORT)?),
+    };
+    Ok(PlaceOf { downlink, detour: Detour::install(&detours[0], takeover)? })
 }
 
 impl Service {
@@ -140,52 +179,84 @@ impl Service {
         Ok(())
     }
 
-    /// Waits for packets.
-    fn wait(&self) -> io::Result<()> {
+    /// Waits for packets, and for the machine's next step.
+    fn wait(&mut self) -> io::Result<()> {
+        let now = self.clock.now();
+        let step = self.machine.next().map_or(LOOK, |at| at.since(now).min(LOOK));
         let Some(detour) = self.detour.descriptor() else { return Ok(()) };
-        let copies = self.copies.as_ref().map_or(detour, AsFd::as_fd);
-        let mut fds = [detour, copies].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        let count = 1 + usize::from(self.copies.is_some());
-        match poll(&mut fds[..count], PollTimeout::from(LOOK_MS)) {
+        let downlink = self.downlink.descriptor();
+        let mut fds =
+            [detour, downlink.unwrap_or(detour)].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        let count = 1 + usize::from(downlink.is_some());
+        let longest = TimeSpec::from_duration(std::time::Duration::from_nanos(step.as_nanos()));
+        match ppoll(&mut fds[..count], Some(longest), None) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Reads some waiting packets; true if the detour may have more. The packets that a status
-    /// reports have passed the downlink before the status, so copies come first.
+    /// Reads some waiting packets; true if there may be more. The packets that a status reports
+    /// have passed the downlink before the status, so the downlink comes first.
     fn turn(&mut self) -> io::Result<bool> {
-        self.copies()?;
+        let more = self.downlink()?;
         let now = self.clock.now();
+        self.step(now);
         for _ in 0..DATAGRAMS {
-            let Some(length) = self.detour.receive(&mut self.buffer)? else { return Ok(false) };
-            let packet = &mut self.buffer[..length];
-            self.machine.on_datagram(now, packet);
+            let Some(length) = self.detour.receive(&mut self.buffer)? else { return Ok(more) };
             self.totals.passed += 1;
-            self.totals.refused += u64::from(!self.detour.send(packet).unwrap_or(false));
+            self.pass(now, length);
         }
         Ok(true)
     }
 
-    fn copies(&mut self) -> io::Result<()> {
-        let Some(copies) = &mut self.copies else { return Ok(()) };
+    /// Reads the downlink; true if it may have more that must be forwarded.
+    fn downlink(&mut self) -> io::Result<bool> {
         let now = self.clock.now();
-        for _ in 0..COPIES {
-            let Some(length) = copies.receive(&mut self.buffer)? else { break };
-            self.machine.on_datagram(now, &mut self.buffer[..length]);
+        if let Downlink::Copies(copies) = &mut self.downlink {
+            for _ in 0..COPIES {
+                let Some(length) = copies.receive(&mut self.buffer)? else { break };
+                self.machine.on_datagram(now, &mut self.buffer[..length]);
+            }
+            return Ok(false);
         }
-        Ok(())
+        for _ in 0..DATAGRAMS {
+            let Some(detour) = self.downlink.detour() else { return Ok(false) };
+            let Some(length) = detour.receive(&mut self.buffer)? else { return Ok(false) };
+            self.totals.passed_down += 1;
+            self.pass(now, length);
+        }
+        Ok(true)
+    }
+
+    /// Treats the packet in the buffer, and lets it pass if it need not wait.
+    fn pass(&mut self, now: Instant, length: usize) {
+        let packet = &mut self.buffer[..length];
+        if self.machine.on_datagram(now, packet) != Verdict::Held {
+            self.totals.refused += u64::from(!self.detour.send(packet).unwrap_or(false));
+        }
+        self.step(now);
+    }
+
+    /// Sends what is due.
+    fn step(&mut self, now: Instant) {
+        let Self { machine, detour, totals, .. } = self;
+        machine.poll(now, |packet| {
+            totals.refused += u64::from(!detour.send(packet).unwrap_or(false));
+        });
     }
 
     fn answer(&mut self) {
         while let Ok(Ask { what, reply }) = self.asks.try_recv() {
-            self.totals.copies_lost += self.copies.as_ref().map_or(0, Copies::lost);
+            if let Downlink::Copies(copies) = &self.downlink {
+                self.totals.copies_lost += copies.lost();
+            }
             let text = match what {
                 What::Status => status::status(&self.seen()),
                 What::Bearers => status::bearers(&self.machine),
                 What::Metrics => status::metrics(&self.seen()),
                 What::Leave => {
                     self.detour.leave();
+                    self.downlink.detour().into_iter().for_each(Detour::leave);
                     self.left = true;
                     "left\n".into()
                 }
@@ -195,9 +266,14 @@ impl Service {
         }
     }
 
-    /// Lets what waits in the device pass.
+    /// Lets what waits in the box and then in the devices pass.
     fn end(&mut self) {
+        let Self { machine, detour, totals, .. } = self;
+        machine.release(|packet| {
+            totals.refused += u64::from(!detour.send(packet).unwrap_or(false));
+        });
         self.detour.close();
+        self.downlink.detour().into_iter().for_each(Detour::close);
         while self.turn().unwrap_or(false) {}
     }
 

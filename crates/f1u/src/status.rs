@@ -9,6 +9,8 @@ use std::fmt::Write;
 pub(crate) struct Totals {
     /// Datagrams that took the detour.
     pub(crate) passed: u64,
+    /// The same of the downlink, at an interface of its own.
+    pub(crate) passed_down: u64,
     /// Those that the kernel did not take back.
     pub(crate) refused: u64,
     /// Copies of the downlink that came too fast to be read.
@@ -34,9 +36,11 @@ pub(crate) fn status(seen: &Seen<'_>) -> String {
         "bearers": bearers,
         "bounded_bearers": bounded,
         "memory_bytes": seen.machine.memory(),
+        "held_bytes": seen.machine.held(),
         "frames": seen.machine.counts(),
         "detour": {
             "passed": seen.totals.passed,
+            "passed_down": seen.totals.passed_down,
             "refused": seen.totals.refused,
         },
         "copies_lost": seen.totals.copies_lost,
@@ -66,8 +70,10 @@ pub(crate) fn metrics(seen: &Seen<'_>) -> String {
     metric("bearers", "gauge", "Downlink tunnels.", &[("", bearers as f64)]);
     metric("bounded_bearers", "gauge", "Those whose reports are known.", &[("", bounded as f64)]);
     let in_flight: u64 = seen.machine.views().map(|view| u64::from(view.in_flight)).sum();
-    let help = "Bytes between CU-UPs and the radio.";
+    let help = "Bytes between the box and the radio.";
     metric("in_flight_bytes", "gauge", help, &[("", in_flight as f64)]);
+    let help = "Memory of the user data that waits in the box.";
+    metric("held_bytes", "gauge", help, &[("", seen.machine.held() as f64)]);
     let counts = serde_json::to_value(seen.machine.counts()).unwrap_or(Value::Null);
     for (name, value) in counts.as_object().into_iter().flatten() {
         let value = value.as_f64().unwrap_or_default();
@@ -76,6 +82,8 @@ pub(crate) fn metrics(seen: &Seen<'_>) -> String {
     let totals = seen.totals;
     metric("passed_total", "counter", "Datagrams of the uplink.", &[("", totals.passed as f64)]);
     metric("refused_total", "counter", "Those the kernel refused.", &[("", totals.refused as f64)]);
+    let help = "Datagrams of the downlink.";
+    metric("passed_down_total", "counter", help, &[("", totals.passed_down as f64)]);
     let help = "Copies of the downlink that were lost.";
     metric("copies_lost_total", "counter", help, &[("", totals.copies_lost as f64)]);
     text

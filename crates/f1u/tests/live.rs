@@ -93,9 +93,9 @@ struct Ends {
     /// When each packet of the call arrived at the CU-UP, by its number.
     calls: Vec<(u64, Instant)>,
     measured: Measured,
-    /// The next NR-U sequence number at the DU, and those that did not come.
-    next: Option<u32>,
-    missing: u64,
+    /// Frames that the DU should have by the highest NR-U sequence number, and those that it has.
+    expected: u64,
+    received: u64,
     statuses: u64,
 }
 
@@ -109,22 +109,27 @@ struct Measured {
 }
 
 impl Ends {
-    fn new(chain: &Chain) -> Self {
+    fn new(chain: &Chain, above: Above) -> Self {
         let sockets = [socket(chain, Place::Server, CU_UP), socket(chain, Place::Ue, DU)];
         let clock = SlotClock::start().expect("a clock");
         Self {
             sockets,
-            cu_up: CuUp::new(Above::HoldsBack, 0x11),
+            cu_up: CuUp::new(above, 0x11),
             du: Du::new(0x22),
             clock,
             due: [Instant::ZERO; 3],
             numbers: 0,
             calls: Vec::new(),
             measured: Measured::default(),
-            next: None,
-            missing: 0,
+            expected: 0,
+            received: 0,
             statuses: 0,
         }
+    }
+
+    /// Frames with user data that did not come.
+    fn missing(&self) -> u64 {
+        self.expected - self.received
     }
 
     fn run(&mut self, time: Duration) -> Measured {
@@ -164,8 +169,8 @@ impl Ends {
         while let Some(length) = received(&self.sockets[1], &mut room) {
             let message = Message::read(&room[..length]).expect("a message");
             let Ok(Some(Frame::UserData(frame))) = message.frame() else { panic!("no user data") };
-            let expected = self.next.replace(frame.sequence + 1).unwrap_or(frame.sequence);
-            self.missing += u64::from(frame.sequence.wrapping_sub(expected));
+            self.expected = self.expected.max(u64::from(frame.sequence) + 1);
+            self.received += 1;
             self.measured.frames += 1;
             self.du.on_message(&message);
         }
@@ -217,11 +222,11 @@ fn median(measured: &Measured) -> Duration {
     measured.delays[measured.delays.len() / 2]
 }
 
-fn configuration(folder: &Path) -> PathBuf {
+fn configuration(folder: &Path, more: &str) -> PathBuf {
     let file = folder.join("f1u.toml");
     let socket = folder.join("socket");
     let text = format!(
-        "[place]\ncu_up = {CORE:?}\ndu = {RAN:?}\n[operation]\nsocket = {:?}\n",
+        "[place]\ncu_up = {CORE:?}\ndu = {RAN:?}\n[operation]\nsocket = {:?}\n{more}",
         socket.display().to_string()
     );
     std::fs::write(&file, text).expect("it writes");
@@ -266,8 +271,8 @@ fn a_box_empties_the_rlc_and_its_death_and_takeover_lose_no_user_data() {
     }
     let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
     let folder = tempfile::tempdir().expect("a folder");
-    let file = configuration(folder.path());
-    let mut ends = Ends::new(&chain);
+    let file = configuration(folder.path(), "");
+    let mut ends = Ends::new(&chain, Above::HoldsBack);
 
     let plain = ends.run(Duration::from_millis(2_500));
     println!("without: RLC {} B, call {}", ends.du.queued, median(&plain));
@@ -313,6 +318,60 @@ fn a_box_empties_the_rlc_and_its_death_and_takeover_lose_no_user_data() {
     third.signal(Signal::SIGTERM);
     ends.run(Duration::from_millis(300));
     assert!(unbounded(&ends) && status(folder.path()).is_none(), "it has gone");
-    assert_eq!((ends.missing, ends.du.dropped), (0, 0), "no user data was lost");
+    assert_eq!((ends.missing(), ends.du.dropped), (0, 0), "no user data was lost");
     drop((second, third));
+}
+
+/// Runs until the RLC is short and user data waits in the box.
+fn until_holding(ends: &mut Ends, folder: &Path) -> Value {
+    for _ in 0..100 {
+        ends.run(Duration::from_millis(100));
+        let found = status(folder).expect("it answers");
+        let holds = found["held_bytes"].as_u64().is_some_and(|held| held > 10_000);
+        if holds && !unbounded(ends) && ends.du.queued < 100_000 {
+            return found;
+        }
+    }
+    panic!("nothing waits in the box: {:?}, RLC {} B", status(folder), ends.du.queued);
+}
+
+#[test]
+fn user_data_in_the_box_leaves_at_a_takeover_and_at_its_end_and_a_kill_loses_no_other() {
+    if !can_run() {
+        println!("skipped: no right to make namespaces");
+        return;
+    }
+    let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
+    let folder = tempfile::tempdir().expect("a folder");
+    let more = "[hold]\ntime = \"20ms\"\nbearer = \"200kB\"\n[pacer]\ninterval = \"1ms\"\n";
+    let file = configuration(folder.path(), more);
+    let mut ends = Ends::new(&chain, Above::Drops);
+    let first = Middle::start(&chain, &file, false);
+    let device = until_ready(&mut ends, folder.path(), None);
+    let found = until_holding(&mut ends, folder.path());
+    println!("holding: {found}");
+    assert!(found["detour"]["passed_down"].as_u64() > Some(1_000), "{found}");
+
+    let second = Middle::start(&chain, &file, true);
+    let device = until_ready(&mut ends, folder.path(), Some(&device));
+    until_holding(&mut ends, folder.path());
+    assert_eq!((ends.missing(), ends.du.dropped), (0, 0), "a takeover loses nothing");
+
+    second.signal(Signal::SIGKILL);
+    ends.run(Duration::from_millis(200));
+    let after = ends.run(Duration::from_millis(300));
+    let lost = ends.missing();
+    println!("killed: {lost} packets lost, {} frames", after.frames);
+    // Those in the box, and those on their way through its devices.
+    assert!(lost > 0 && lost < 2 * 200_000 / BULK as u64, "{lost}");
+    assert!(unbounded(&ends) && after.frames > 100, "traffic goes on: {} frames", after.frames);
+
+    let third = Middle::start(&chain, &file, false);
+    until_ready(&mut ends, folder.path(), Some(&device));
+    until_holding(&mut ends, folder.path());
+    third.signal(Signal::SIGTERM);
+    ends.run(Duration::from_millis(300));
+    assert!(unbounded(&ends) && status(folder.path()).is_none(), "it has gone");
+    assert_eq!((ends.missing(), ends.du.dropped), (lost, 0), "an end loses nothing");
+    drop((first, third));
 }

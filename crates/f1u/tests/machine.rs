@@ -2,6 +2,8 @@
 
 #[expect(dead_code, reason = "the tests in virtual time use the rest")]
 mod cell;
+#[path = "machine/holding.rs"]
+mod holding;
 
 use cell::frames::{CU_UP, DU, HEADERS, message, opened, packet};
 use justfull_base::{Duration, Instant};
@@ -128,6 +130,29 @@ fn bearers_that_run_side_by_side_are_told_apart() {
     }
     println!("paired: {paired:?}");
     assert_eq!(paired[0], 20, "whose queue runs empty is known: {paired:?}");
+}
+
+#[test]
+fn equal_teids_at_two_dus_are_two_bearers_with_limits_of_their_own() {
+    let mut machine = Machine::new(&F1uConfig::default()).expect("valid");
+    let other = Pair { du: Ipv4Addr::new(10, 45, 0, 2), ..ONE };
+    let mut sizes = [0; 2];
+    for period in 0..12 {
+        let begin = at(u64::from(period) * 5_000);
+        for (index, (pair, packets)) in [(ONE, 10), (other, 4)].into_iter().enumerate() {
+            for n in 0..packets {
+                machine.on_datagram(begin, &mut pair.down(period * packets + n, 1_000));
+            }
+            let mut status = pair.told(period * packets + packets - 2);
+            machine.on_datagram(begin + Duration::from_micros(4_900), &mut status);
+            sizes[index] = size(&status);
+        }
+    }
+    assert_eq!(machine.bearers(), (2, 2));
+    let dus: Vec<(std::net::IpAddr, Option<u32>)> =
+        machine.views().map(|view| (view.du, view.uplink_teid)).collect();
+    assert_eq!(dus, [(ONE.du.into(), Some(0x22)), (other.du.into(), Some(0x22))]);
+    assert!(sizes[0] < WANTED && sizes[1] < sizes[0], "{sizes:?}");
 }
 
 #[test]

@@ -2,8 +2,12 @@
 //! which the DU reports.
 
 use super::control::{Control, Report};
+use super::hold::Held;
+use super::pace::Pace;
 use super::pdcp::Length;
+use super::rewrite::{Desired, Original};
 use super::sent::{Pushed, Sent};
+use crate::config::F1uConfig;
 use justfull_base::{Duration, Instant};
 use justfull_nru::{DeliveryStatus, SN_END, UserData};
 use justfull_ran::limiter::RlcView;
@@ -20,6 +24,55 @@ const OLD: Duration = Duration::from_secs(2);
 const STALL: Duration = Duration::from_millis(20);
 /// Doublings of it.
 const DOUBLINGS: u8 = 6;
+/// No desired size is taken for more, so that sums stay comparable.
+const LARGE: u32 = 1 << 30;
+/// Without a status for this long, nothing waits in the box.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// The settings that each status needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// Between two steps of a grant.
+    interval: Duration,
+    /// User data waits in the box for this long.
+    time: Duration,
+    /// Bytes of a bearer that may wait.
+    pub(super) most: u32,
+}
+
+impl Rules {
+    pub(super) fn new(config: &F1uConfig) -> Self {
+        Self {
+            interval: config.pacer.interval,
+            time: config.hold.time,
+            most: u32::try_from(config.hold.bearer.0).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// From now on no user data waits.
+    pub(super) fn end(&mut self) {
+        self.time = Duration::ZERO;
+    }
+
+    /// The box holds user data.
+    pub(super) fn holds(&self) -> bool {
+        !self.time.is_zero()
+    }
+
+    /// A bearer has steps between packets.
+    pub(super) fn steps(&self) -> bool {
+        self.holds() || !self.interval.is_zero()
+    }
+
+    /// Bytes that the CU-UP may send beyond those that the DU may have.
+    fn room(&self, control: &Control) -> u32 {
+        if !self.holds() {
+            return 0;
+        }
+        let bytes = control.steady() * self.time.as_secs_f64();
+        (bytes as u32).max(control.least()).min(self.most)
+    }
+}
 
 /// A tunnel in one direction. The TEID comes first, so that a comparison ends there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +115,15 @@ pub(super) struct Reported {
     progress: Progress,
     /// When the CU-UP's numbers began anew.
     begun: Instant,
+    /// When the DU reported last.
+    heard: Instant,
+    /// How the last grant opens.
+    pace: Pace,
+    pub(super) held: Held,
+    /// The last status, if it may be repeated.
+    original: Option<Original>,
+    /// The bearer's next step.
+    pub(super) due: Option<Instant>,
 }
 
 /// The DU's reports about a bearer.
@@ -71,8 +133,13 @@ pub(super) struct Progress {
     transmitted: Option<Mark>,
     /// Highest delivered one; a bearer that has one is in acknowledged mode.
     delivered: Option<Mark>,
-    /// The sum of bytes up to which the CU-UP may send.
+    /// The sum of bytes up to which the DU may have data.
     edge: Option<u32>,
+    /// Bytes that the CU-UP may send beyond it.
+    room: u32,
+    /// The sum from which the last status counts, and the one that it grants.
+    from: u32,
+    granted: u32,
     /// The sum of bytes sent at the last report.
     sent: u32,
     misses: u8,
@@ -86,14 +153,6 @@ pub(super) struct Progress {
 struct Mark {
     sn: u32,
     sum: u32,
-}
-
-/// The values to write into a status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Desired {
-    pub(super) size: u32,
-    /// Bytes a second.
-    pub(super) rate: u32,
 }
 
 /// The treatment of a status.
@@ -120,22 +179,31 @@ impl Bearer {
             length: Length::known(bits),
             sequence: None,
             reporter: None,
-            reported: Box::new(Reported { control, progress: Progress::default(), begun: now }),
+            reported: Box::new(Reported {
+                control,
+                progress: Progress::default(),
+                begun: now,
+                heard: now,
+                pace: Pace::default(),
+                held: Held::default(),
+                original: None,
+                due: None,
+            }),
         }
     }
 
-    /// The CU-UP sends `pdu` in `frame`.
-    pub(super) fn on_user_data(&mut self, now: Instant, frame: &UserData<'_>, pdu: &[u8]) {
+    /// The CU-UP sends `pdu` in `frame`. Returns the bytes that the sums count.
+    pub(super) fn on_user_data(&mut self, now: Instant, frame: &UserData<'_>, pdu: &[u8]) -> u32 {
         self.seen = now;
         if !frame.user_data && pdu.is_empty() || frame.retransmission {
-            return;
+            return 0;
         }
         self.packets += 1;
         self.bytes += pdu.len() as u64;
         let before = self.sequence.replace(frame.sequence);
         let follows = before.is_some_and(|before| (before + 1) % SN_END == frame.sequence);
-        let Some(sn) = self.length.number(pdu, follows) else { return };
-        let Some(bits) = self.length.bits() else { return };
+        let Some(sn) = self.length.number(pdu, follows) else { return 0 };
+        let Some(bits) = self.length.bits() else { return 0 };
         let sent = self.sent.get_or_insert_with(|| Sent::new(bits));
         let reported = &mut self.reported;
         let needed = |sent: &Sent, sn: u32| match reported.progress.oldest() {
@@ -144,10 +212,15 @@ impl Bearer {
             None => true,
         };
         let bytes = u32::try_from(pdu.len()).unwrap_or(u32::MAX);
-        if sent.push(sn, bytes, needed) == Pushed::Begun {
-            reported.begun = now;
-            reported.progress = Progress { sent: sent.total(), ..Progress::default() };
+        match sent.push(sn, bytes, needed) {
+            Pushed::Ignored => return 0,
+            Pushed::Counted => {}
+            Pushed::Begun => {
+                reported.begun = now;
+                reported.restart(sent.total());
+            }
         }
+        bytes
     }
 
     /// True if the DU can have transmitted this number; exactly when it is the last one sent.
@@ -156,8 +229,14 @@ impl Bearer {
         sent.behind(sn).map(|behind| behind == 0)
     }
 
-    /// The DU reports.
-    pub(super) fn on_status(&mut self, now: Instant, status: &DeliveryStatus<'_>) -> Treatment {
+    /// The DU reports; `original` is called for a status that may be repeated.
+    pub(super) fn on_status(
+        &mut self,
+        now: Instant,
+        status: &DeliveryStatus<'_>,
+        rules: &Rules,
+        original: impl FnOnce() -> Option<Original>,
+    ) -> Treatment {
         let Some(sent) = &self.sent else { return Treatment::Nothing };
         let reported = &mut *self.reported;
         let mark = |sn: Option<u32>| sn.map(|sn| sent.up_to(sn).map(|sum| Mark { sn, sum }));
@@ -171,7 +250,6 @@ impl Bearer {
         }
         reported.progress.misses = 0;
         let (transmitted, delivered) = (transmitted.flatten(), delivered.flatten());
-        let total = sent.total();
         let newer = |old: Option<Mark>, new: Option<Mark>| match (old, new) {
             (Some(old), Some(new)) if new.sum.wrapping_sub(old.sum).cast_signed() < 0 => Some(old),
             (old, new) => new.or(old),
@@ -184,60 +262,152 @@ impl Bearer {
         reported.progress.transmitted = after;
         reported.progress.delivered = newer(reported.progress.delivered, delivered);
         let Some(at) = after else { return Treatment::Nothing };
+        let from = delivered.or(reported.progress.delivered).unwrap_or(transmitted.unwrap_or(at));
         if !stale {
             let freed = before.map_or(0, |before| at.sum.wrapping_sub(before.sum));
-            let packets = sent.behind(at.sn).unwrap_or(0);
-            let queue = total.wrapping_sub(at.sum);
-            let mtu = reported.control.mtu().cast_signed();
-            let edge = reported.progress.edge;
-            let full = edge.is_some_and(|edge| edge.wrapping_sub(total).cast_signed() < mtu);
-            let report = Report {
-                now,
-                freed,
-                entered: total.wrapping_sub(reported.progress.sent),
-                queue: RlcView { packets: u64::from(packets), bytes: u64::from(queue) },
-                full,
-            };
-            reported.control.report(&report);
-            reported.progress.sent = total;
-            let opened = reported.progress.open(now, freed > 0 || !full, || {
-                queue.saturating_sub(reported.control.limit()) + reported.control.least()
-            });
-            let limit = reported.control.limit().saturating_add(opened);
-            // Without a limit there is no edge.
-            let edge = Some(at.sum.wrapping_add(limit));
-            reported.progress.edge = edge.filter(|_| reported.control.limit() != u32::MAX);
+            let most = from.sum.wrapping_add(status.desired_buffer_size.min(LARGE));
+            reported.grant(now, sent, &Step { at, freed, most }, rules);
+            let repeats = rules.steps() && !rules.holds() && reported.pace.next(now).is_some();
+            reported.original = repeats.then(original).flatten();
         }
-        reported.bound(delivered.or(reported.progress.delivered), transmitted.unwrap_or(at))
+        reported.bound(now, from)
     }
 
-    /// Bytes between the CU-UP and the radio, as far as they are known.
-    pub(super) fn in_flight(&self) -> u32 {
+    /// Bytes that have left for the DU.
+    fn released(&self) -> u32 {
         let total = self.sent.as_ref().map_or(0, Sent::total);
-        self.reported.progress.transmitted.map_or(0, |at| total.wrapping_sub(at.sum))
+        total.wrapping_sub(self.reported.held.bytes())
+    }
+
+    /// Bytes between the box and the radio, as far as they are known.
+    pub(super) fn in_flight(&self) -> u32 {
+        let transmitted = self.reported.progress.transmitted;
+        transmitted.map_or(0, |at| self.released().wrapping_sub(at.sum))
+    }
+
+    /// User data that has just been counted must wait.
+    pub(super) fn waits(&self, now: Instant) -> bool {
+        let beyond = |edge: u32| edge.wrapping_sub(self.released()).cast_signed() < 0;
+        !self.reported.held.is_empty() || self.reported.open(now).is_some_and(beyond)
+    }
+
+    /// True if the DU may have the first packet that waits; none without one.
+    pub(super) fn may_leave(&self, now: Instant) -> Option<bool> {
+        let after = self.released().wrapping_add(self.reported.held.next()?);
+        let edge = self.reported.open(now);
+        Some(edge.is_none_or(|edge| edge.wrapping_sub(after).cast_signed() >= 0))
+    }
+
+    /// A repetition of the last status with what is open now, for a CU-UP that has sent all that it
+    /// was granted.
+    pub(super) fn own_status(&mut self, now: Instant) -> Option<(&Original, Desired)> {
+        let sent = self.sent.as_ref().map_or(0, Sent::total);
+        let reported = &mut *self.reported;
+        let (edge, original) = (reported.edge(now)?, reported.original.as_ref()?);
+        let progress = &mut reported.progress;
+        let left = progress.granted.wrapping_sub(sent).cast_signed();
+        if edge == progress.granted || left >= reported.control.mtu().cast_signed() {
+            return None;
+        }
+        progress.granted = edge;
+        Some((original, reported.control.desired(edge.wrapping_sub(progress.from))))
+    }
+
+    /// When a packet that waits may leave, or a status of the box's own is due.
+    pub(super) fn next(&self, now: Instant) -> Option<Instant> {
+        let Reported { held, pace, original, heard, .. } = &*self.reported;
+        let waits = !held.is_empty();
+        let step = pace.next(now).filter(|_| waits || original.is_some());
+        [step, waits.then_some(*heard + QUIET)].into_iter().flatten().min()
     }
 
     /// The reporter has gone.
     pub(super) fn part(&mut self) {
         self.reporter = None;
-        self.reported.progress =
-            Progress { sent: self.reported.progress.sent, ..Progress::default() };
+        self.reported.restart(self.reported.progress.sent);
     }
 
     pub(super) fn heap(&self) -> usize {
-        size_of::<Reported>() + self.sent.as_ref().map_or(0, Sent::heap)
+        let original = self.reported.original.as_ref().map_or(0, Original::heap);
+        size_of::<Reported>() + original + self.sent.as_ref().map_or(0, Sent::heap)
     }
 }
 
+/// What a new status says.
+struct Step {
+    /// The DU has transmitted up to here.
+    at: Mark,
+    /// And this much since the status before.
+    freed: u32,
+    /// The sum of bytes up to which the DU's own size lets the CU-UP send.
+    most: u32,
+}
+
 impl Reported {
+    /// Sets the data that the DU may have until the next status.
+    fn grant(&mut self, now: Instant, sent: &Sent, step: &Step, rules: &Rules) {
+        let Step { at, freed, most } = *step;
+        let released = sent.total().wrapping_sub(self.held.bytes());
+        let packets = sent.behind(at.sn).unwrap_or(0).saturating_sub(self.held.packets());
+        // A DU may claim to have transmitted what waits here.
+        let queue = released.wrapping_sub(at.sum).cast_signed().max(0).cast_unsigned();
+        let mtu = self.control.mtu().cast_signed();
+        let edge = self.progress.edge;
+        let full = edge.is_some_and(|edge| edge.wrapping_sub(released).cast_signed() < mtu);
+        let report = Report {
+            now,
+            freed,
+            entered: released.wrapping_sub(self.progress.sent),
+            queue: RlcView { packets: u64::from(packets), bytes: u64::from(queue) },
+            full,
+        };
+        self.control.report(&report);
+        self.progress.sent = released;
+        let opened = self.progress.open(now, freed > 0 || !full, || {
+            queue.saturating_sub(self.control.limit()) + self.control.least()
+        });
+        let limit = self.control.limit().saturating_add(opened);
+        let mut edge = at.sum.wrapping_add(limit);
+        // A CU-UP keeps to the DU's own size; so does the box with what it holds.
+        if rules.holds() && edge.wrapping_sub(most).cast_signed() > 0 {
+            edge = most;
+        }
+        // Without a limit there is no edge.
+        self.progress.edge = Some(edge).filter(|_| self.control.limit() != u32::MAX);
+        self.progress.room = rules.room(&self.control);
+        self.heard = now;
+        let period = self.control.period();
+        let bytes = (self.control.rate() * period.as_secs_f64()) as u32;
+        let bytes = bytes.min(limit.saturating_sub(self.control.least()));
+        self.pace = Pace::begin(now, bytes, period, rules.interval);
+    }
+
+    /// The sum of bytes up to which the DU may have data now.
+    fn edge(&self, now: Instant) -> Option<u32> {
+        self.progress.edge.map(|edge| edge.wrapping_sub(self.pace.closed(now)))
+    }
+
+    /// The same for user data in the box; none if it need not wait.
+    fn open(&self, now: Instant) -> Option<u32> {
+        self.edge(now).filter(|_| now.since(self.heard) < QUIET)
+    }
+
     /// The bound beyond the number that the status counts from.
-    fn bound(&self, delivered: Option<Mark>, transmitted: Mark) -> Treatment {
-        let Some(edge) = self.progress.edge else { return Treatment::Nothing };
-        let from = delivered.unwrap_or(transmitted);
-        let size = edge.wrapping_sub(from.sum);
-        // Twice what the radio takes: the size alone bounds.
-        let rate = (self.control.rate() * 2.0) as u32;
-        Treatment::Bound(Desired { size, rate: rate.max(self.control.limit()) })
+    fn bound(&mut self, now: Instant, from: Mark) -> Treatment {
+        let (Some(whole), Some(open)) = (self.progress.edge, self.edge(now)) else {
+            return Treatment::Nothing;
+        };
+        let room = self.progress.room;
+        let edge = if room > 0 { whole.wrapping_add(room) } else { open };
+        (self.progress.from, self.progress.granted) = (from.sum, edge);
+        Treatment::Bound(self.control.desired(edge.wrapping_sub(from.sum)))
+    }
+
+    /// Numbers or the reporter begin anew; `sent` is the sum of bytes sent.
+    fn restart(&mut self, sent: u32) {
+        self.progress = Progress { sent, ..Progress::default() };
+        self.pace = Pace::default();
+        self.original = None;
     }
 }
 

@@ -9,6 +9,7 @@
 //! the CU-UP and data comes back: the measured rate times [`BearersConfig::loop_delay`]. A CU-UP
 //! that sends whole packets leaves half a packet unsent on average. The limiter gets the rest.
 
+use super::rewrite::Desired;
 use crate::BearersConfig;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport};
 use justfull_ran::limiter::{
@@ -20,6 +21,8 @@ const SLOT: Duration = Duration::from_millis(5);
 /// A status sooner after another than this share of the usual time belongs to the one after it: the
 /// CU-UP requested it, or it came twice.
 const SOON: f64 = 0.5;
+/// Reports in the average of the rate: a third of a second with one each 5 ms.
+const STEADY: f64 = 64.0;
 /// A pause longer than this says nothing about the rate.
 const LONGEST: Duration = Duration::from_secs(1);
 
@@ -50,6 +53,8 @@ pub(super) struct Control {
     period: Duration,
     /// Bytes a second in the reports that count.
     rate: f64,
+    /// The same, averaged.
+    steady: f64,
     limit: u32,
 }
 
@@ -70,6 +75,7 @@ impl Control {
             freed: 0,
             period: SLOT,
             rate: 0.0,
+            steady: 0.0,
             limit: u32::MAX,
         })
     }
@@ -77,6 +83,23 @@ impl Control {
     /// Bytes a second that the radio takes while the CU-UP has enough for it.
     pub(super) fn rate(&self) -> f64 {
         self.rate
+    }
+
+    /// The same, averaged over some reports.
+    pub(super) fn steady(&self) -> f64 {
+        self.steady
+    }
+
+    /// The usual time between reports.
+    pub(super) fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// The bounds of a status that lets the CU-UP send `size` bytes.
+    pub(super) fn desired(&self, size: u32) -> Desired {
+        // Twice what the radio takes: the size alone bounds.
+        let rate = (self.rate * 2.0) as u32;
+        Desired { size, rate: rate.max(self.limit) }
     }
 
     /// Largest packet, in bytes.
@@ -118,6 +141,8 @@ impl Control {
         // Without enough to send, what was sent says nothing about the radio.
         if queue.bytes > 0 || report.full {
             self.rate = f64::from(freed) / passed.as_secs_f64();
+            let reports = if self.steady > 0.0 { STEADY } else { 1.0 };
+            self.steady += (self.rate - self.steady) / reports;
             let peak = RlcView { bytes: rest.bytes + u64::from(freed), ..rest };
             let entered = match self.limiter.unit() {
                 CapacityUnit::Bytes => u64::from(report.entered),

@@ -77,8 +77,11 @@ pub(crate) struct Found {
     /// The desired sizes that reached the CU-UP, with their times.
     pub(crate) sizes: Vec<(Instant, u32)>,
     pub(crate) counts: justfull_f1u::Counts,
-    /// Packets that went into the box and came out.
+    /// Packets that went into the box and came out, with its own statuses.
     pub(crate) passed: [u64; 2],
+    /// Bytes of memory of the user data in the box, at most, and its packets at the end.
+    pub(crate) held_most: u64,
+    pub(crate) held: u64,
 }
 
 impl Found {
@@ -109,6 +112,8 @@ enum Event {
     Between(Vec<u8>),
     AtDu(Vec<u8>),
     AtCuUp(Vec<u8>),
+    /// The box has something to do, at the earliest.
+    Middle,
     RestartCuUp,
     RestartDu,
 }
@@ -137,6 +142,8 @@ struct World<'a> {
     receiver: Receiver,
     armed: [Option<Instant>; 2],
     radio: Radio,
+    /// When the box is due.
+    middle_at: Option<Instant>,
     at_warm: u64,
     found: Found,
 }
@@ -183,6 +190,7 @@ impl<'a> World<'a> {
             receiver: Receiver::new(&receiver).expect("valid"),
             armed: [None; 2],
             radio,
+            middle_at: None,
             at_warm: 0,
             found: Found::default(),
         }
@@ -268,6 +276,10 @@ impl<'a> World<'a> {
             }
             Event::Status => self.status(),
             Event::Between(packet) => self.between(packet),
+            Event::Middle => {
+                self.middle_at = None;
+                self.middle();
+            }
             Event::AtDu(packet) => {
                 if let Radio::Split { du, .. } = &mut self.radio {
                     du.on_message(&frames::opened(&packet));
@@ -324,12 +336,36 @@ impl<'a> World<'a> {
         if let Radio::Split { middle: Some(middle), .. } = &mut self.radio {
             let verdict = middle.on_datagram(self.now, &mut packet);
             assert!(!matches!(verdict, Verdict::Other | Verdict::Malformed), "{verdict:?}");
+            if verdict == Verdict::Held {
+                return self.middle();
+            }
         }
         assert_eq!(packet.len(), length);
+        self.onward(packet);
+        self.middle();
+    }
+
+    /// A packet leaves the box's host.
+    fn onward(&mut self, packet: Vec<u8>) {
         self.found.passed[1] += 1;
         let to_du = packet[16..20] == frames::DU.octets();
         let event = if to_du { Event::AtDu(packet) } else { Event::AtCuUp(packet) };
         self.plan(self.cell.f1.scaled(0.5), event);
+    }
+
+    /// What is due in the box.
+    fn middle(&mut self) {
+        let Radio::Split { middle: Some(middle), .. } = &mut self.radio else { return };
+        let mut due: Vec<Vec<u8>> = Vec::new();
+        middle.poll(self.now, |packet| due.push(packet.to_vec()));
+        let (next, held) = (middle.next(), middle.held() as u64);
+        self.found.held_most = self.found.held_most.max(held);
+        due.into_iter().for_each(|packet| self.onward(packet));
+        let Some(next) = next.filter(|next| self.middle_at.is_none_or(|at| *next < at)) else {
+            return;
+        };
+        self.middle_at = Some(next);
+        self.plan(next.since(self.now), Event::Middle);
     }
 
     fn status(&mut self) {
@@ -410,10 +446,13 @@ impl<'a> World<'a> {
         self.found.call_lost = sent.count() as u64 - self.found.arrived;
         self.found.delays.sort_unstable();
         self.found.rlc.sort_unstable();
-        if let Radio::Split { cu_up, du, middle } = &self.radio {
+        if let Radio::Split { cu_up, du, middle } = &mut self.radio {
             self.found.dropped_above = cu_up.dropped;
             self.found.dropped_rlc = du.dropped;
-            self.found.counts = middle.as_ref().map(|middle| *middle.counts()).unwrap_or_default();
+            if let Some(middle) = middle {
+                self.found.counts = *middle.counts();
+                middle.release(|_| self.found.held += 1);
+            }
         }
         self.found
     }
