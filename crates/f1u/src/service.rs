@@ -154,6 +154,9 @@ struct PlaceOf {
 fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
     let (place, detours) = (&config.place, detours(config));
     router::can_detour(&place.du)?;
+    // Of a process that is killed the kernel closes the last file first: no status may pass
+    // unbounded while user data still goes to a device without a reader.
+    let detour = Detour::install(&detours[0], takeover)?;
     let downlink = match detours.get(1) {
         Some(detour) => {
             router::can_detour(&place.cu_up)?;
@@ -162,7 +165,7 @@ fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
         None if place.cu_up == place.du => Downlink::Uplinks,
         None => Downlink::Copies(Copies::open(&place.cu_up, gtpu::PORT)?),
     };
-    Ok(PlaceOf { downlink, detour: Detour::install(&detours[0], takeover)? })
+    Ok(PlaceOf { downlink, detour })
 }
 
 impl Service {
