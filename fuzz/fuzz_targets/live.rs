@@ -100,6 +100,7 @@ fn ue() -> UeConfig {
         ],
         channel: None,
         slice: 0,
+        drx: None,
     }
 }
 
@@ -159,6 +160,7 @@ fn config(choice: u8) -> WorldConfig {
             delay: Duration::from_millis(1),
             limit: UplinkConfig::LIMIT,
             grants: None,
+            stack: None,
         },
         duration: Duration::from_secs(1_000),
         warmup: Duration::ZERO,
