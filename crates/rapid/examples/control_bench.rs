@@ -1,6 +1,6 @@
 //! The load of `cargo xtask bench c` by the functions of RAPID's control:
-//! `control_bench --json KIND STEPS`. Kind `load` draws the numbers alone, each other kind is one of
-//! the control. `crates/c/examples/rapid_bench.c` does the same through the C library.
+//! `control_bench --json KIND STEPS`. Kind `load` draws the numbers alone, each other kind is one
+//! of the control. `crates/c/examples/rapid_bench.c` does the same through the C library.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};

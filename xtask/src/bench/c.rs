@@ -2,8 +2,8 @@
 //! gate for a packet, of RAPID's control for a step of its load.
 //!
 //! The programs are `crates/ran/examples/gate_bench.rs` and `crates/c/examples/gate_bench.c`, and
-//! `crates/rapid/examples/control_bench.rs` and `crates/c/examples/rapid_bench.c`, two with one load
-//! each. Each gets a short load and one three times as long, both counted in instructions. The
+//! `crates/rapid/examples/control_bench.rs` and `crates/c/examples/rapid_bench.c`: two and two with
+//! one load. Each gets a short load and one three times as long, both counted in instructions. The
 //! difference, less that of the load alone, is the cost.
 
 use std::path::{Path, PathBuf};

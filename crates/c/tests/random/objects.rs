@@ -94,7 +94,7 @@ fn slot(now: u64, choices: &mut Choices<'_>) -> jf_slot {
 fn limiter(choices: &mut Choices<'_>, grants: &jf_grants) {
     let text = format!("kind = \"{}\"", LIMITERS[choices.below(LIMITERS.len())]);
     let (mut limiter, mut now, mut word, mut flag) = (None, 0_u64, 0, 0);
-    // SAFETY: the settings are there, handles are the library's or NULL, and the rest are references.
+    // SAFETY: the settings are there, handles are the library's or NULL, the rest are references.
     unsafe {
         let at = text.as_ptr().cast();
         let _refused = jf_limiter_create(at, text.len(), Some(grants), Some(&mut limiter), None);
