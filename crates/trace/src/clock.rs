@@ -1,4 +1,7 @@
-//! Times of a table: numbers in a stated unit, epochs, ISO 8601.
+//! Times of a table: numbers in a stated unit, epochs, dates.
+//!
+//! A date has the year first (ISO 8601), or points and the day first (14.05.2024). In 5/14/2024 the
+//! day and the month show where one of them is above 12, or where days follow each other.
 //!
 //! A number counts in the unit that the caller or the name of its column states. Without one, an
 //! epoch shows its unit by its size: 10^8 to 10^11 are seconds (1973 to 5138), a thousand times as
@@ -126,11 +129,13 @@ pub(super) struct Clock {
     column: String,
     /// Known from the first row on, with its line.
     kind: Option<(Kind, u64)>,
+    /// The first date whose order may be open, and the order once it shows.
+    open: Option<(Written, Option<Order>)>,
 }
 
 impl Clock {
     pub(super) fn new(given: Option<TimeUnit>, column: &str) -> Self {
-        Self { given, column: column.into(), kind: None }
+        Self { given, column: column.into(), kind: None, open: None }
     }
 
     /// The name of the column.
@@ -154,12 +159,13 @@ impl Clock {
                 kind
             }
         };
+        let instant = if kind == Kind::Iso { self.instant(field) } else { None };
         let refused = || {
             let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
             at.malformed(&self.column, found, self.allowed())
         };
         match kind {
-            Kind::Iso => iso(field).ok_or_else(refused),
+            Kind::Iso => instant.ok_or_else(refused),
             Kind::Number { unit, epoch } => {
                 let number = number.filter(|number| !epoch || by_size(*number) == Some(unit));
                 let ns = number.and_then(|number| number.scaled(unit.ns(), 0));
@@ -174,7 +180,7 @@ impl Clock {
     /// The kind of clock, by the first time.
     fn first(&self, at: &At<'_>, field: &str, number: Option<Decimal>) -> Result<Kind, TraceError> {
         let Some(number) = number else {
-            return if self.given.is_none() && iso(field).is_some() {
+            return if self.given.is_none() && is_instant(field) {
                 Ok(Kind::Iso)
             } else {
                 let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
@@ -198,6 +204,43 @@ impl Clock {
         }
     }
 
+    /// The instant of `text`, in ns from one that is the same for all rows.
+    fn instant(&mut self, text: &str) -> Option<i128> {
+        let (date, of_day) = date_and_time(text)?;
+        let day = match date {
+            Some(Date::Days(days)) => i128::from(days),
+            Some(Date::Open(date)) => self.days_since_first(date)?,
+            None => 0,
+        };
+        Some(day * DAY + of_day)
+    }
+
+    /// Days from the first date to `date`; none where the order of day and month is open.
+    fn days_since_first(&mut self, date: Written) -> Option<i128> {
+        let (first, order) = *self.open.get_or_insert((date, None));
+        if date == first {
+            return Some(0);
+        }
+        let between =
+            |order: Order| Some(i128::from(date.days(order)?) - i128::from(first.days(order)?));
+        let days = match order {
+            Some(order) => between(order)?,
+            None => {
+                let both = [Order::MonthFirst, Order::DayFirst];
+                let known = both.map(|order| Some((order, between(order)?)));
+                let next = known.map(|one| one.filter(|(_, days)| days.abs() == 1));
+                let (order, days) = match (known, next) {
+                    ([Some(one), None] | [None, Some(one)], _)
+                    | (_, [Some(one), None] | [None, Some(one)]) => one,
+                    _ => return None,
+                };
+                self.open = Some((first, Some(order)));
+                days
+            }
+        };
+        Some(days)
+    }
+
     /// The allowed values of the column, in words.
     fn allowed(&self) -> String {
         match (self.kind, self.given) {
@@ -207,6 +250,10 @@ impl Clock {
             (Some((Kind::Number { unit, .. }, _)), _) | (None, Some(unit)) => {
                 format!("a number of {unit}")
             }
+            (Some((Kind::Iso, line)), _) if self.open.is_some() => format!(
+                "a date and a time, as line {line} has, whose day and month show; 2024-05-14 shows \
+                 both"
+            ),
             (Some((Kind::Iso, line)), _) => format!("a date and a time, as line {line} has"),
             (None, None) => "a number, or a date and a time such as 2024-05-14T09:31:02.5Z".into(),
         }
@@ -248,23 +295,44 @@ fn by_size(number: Decimal) -> Option<TimeUnit> {
     }
 }
 
+/// Nanoseconds of a day.
+const DAY: i128 = 86_400_000_000_000;
+
+/// True for a date and a time, or a time of the day.
+pub(super) fn is_instant(text: &str) -> bool {
+    date_and_time(text).is_some()
+}
+
 /// The instant of an ISO 8601 date and time, in ns since the first day of the year 0; of a time
-/// alone, since midnight. Between date and time stands `T`, a blank or `_`; a zone is `Z`, `UTC`,
-/// `GMT` or an offset. A time behind a date may have points for its colons, as phones' logs do.
+/// alone, since midnight.
 pub(super) fn iso(text: &str) -> Option<i128> {
-    let (day, clock) = match text.split_once(['T', 't', ' ', '_']) {
-        Some((date, clock)) => (self::date(date)?, clock.trim_start()),
-        None => (0, text),
+    match date_and_time(text)? {
+        (None, of_day) => Some(of_day),
+        (Some(Date::Days(days)), of_day) => Some(i128::from(days) * DAY + of_day),
+        (Some(Date::Open(_)), _) => None,
+    }
+}
+
+/// The date of `text`, if it has one, and the ns since midnight, UTC where a zone is stated.
+/// Between date and time stands `T`, a blank or `_`; a zone is `Z`, `UTC`, `GMT` or an offset. A
+/// time behind a date may have points for its colons, as phones' logs do, and `AM` or `PM`.
+fn date_and_time(text: &str) -> Option<(Option<Date>, i128)> {
+    let (date, clock) = match text.split_once(['T', 't', ' ', '_']) {
+        Some((date, clock)) if date.contains(['-', '/', '.']) || date.len() == 8 => {
+            (Some(self::date(date.trim_end_matches(','))?), clock.trim_start())
+        }
+        _ => (None, text),
     };
+    let (clock, half) = half_of_day(clock);
     let (clock, offset) = zone(clock)?;
-    let pointed = clock.matches('.').count() == 2 && !clock.contains(':') && day > 0;
+    let pointed = clock.matches('.').count() == 2 && !clock.contains(':') && date.is_some();
     let colons = if pointed { clock.replace('.', ":") } else { String::new() };
     let clock = if pointed { &colons } else { clock };
     let (whole, fraction) = clock.split_once([',', '.']).unwrap_or((clock, "0"));
     let (hour, minute, second) = match whole.split(':').collect::<Vec<_>>()[..] {
         [hour, minute, second] => (hour, minute, second),
         [hour, minute] => (hour, minute, "00"),
-        [packed] if day > 0 && packed.len() == 6 && packed.is_ascii() => {
+        [packed] if date.is_some() && packed.len() == 6 && packed.is_ascii() => {
             (&packed[..2], &packed[2..4], &packed[4..])
         }
         _ => return None,
@@ -272,26 +340,85 @@ pub(super) fn iso(text: &str) -> Option<i128> {
     let part = |text: &str, below: u64| {
         digits(text.as_bytes()).filter(|value| text.len() <= 2 && *value < below)
     };
-    let seconds = part(hour, 24)? * 3600 + part(minute, 60)? * 60 + part(second, 61)?;
+    let hour = match (half, part(hour, 24)?) {
+        (None, hour) => hour,
+        (Some(half), hour @ 1..=12) => hour % 12 + 12 * half,
+        _ => return None,
+    };
+    let seconds = hour * 3600 + part(minute, 60)? * 60 + part(second, 61)?;
     let nines: String = fraction.chars().chain("000000000".chars()).take(9).collect();
     let ns = digits(nines.as_bytes())?;
     digits(fraction.as_bytes().get(..fraction.len().min(18))?)?;
-    Some((i128::from(day * 86_400 + seconds) - i128::from(offset)) * 1_000_000_000 + i128::from(ns))
+    let of_day = (i128::from(seconds) - i128::from(offset)) * 1_000_000_000 + i128::from(ns);
+    Some((date, of_day))
 }
 
-/// Days of a date such as 2024-05-14, 2024/05/14 or 20240514.
-fn date(text: &str) -> Option<u64> {
-    let (year, month, day) = match text.split(['-', '/', '.']).collect::<Vec<_>>()[..] {
-        [year, month, day] => (year, month, day),
+/// A time of the day without `AM` or `PM`, and 0 or 1 for these.
+fn half_of_day(clock: &str) -> (&str, Option<u64>) {
+    let marks = [("am", 0), ("pm", 1), ("a.m.", 0), ("p.m.", 1)];
+    let found = marks.into_iter().find_map(|(mark, half)| {
+        let place = clock.len().checked_sub(mark.len())?;
+        let end = clock.get(place..)?;
+        end.eq_ignore_ascii_case(mark).then(|| (clock[..place].trim_end(), Some(half)))
+    });
+    found.unwrap_or((clock, None))
+}
+
+/// A date of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Date {
+    /// As [`days`] counts.
+    Days(u64),
+    /// The order of day and month is open.
+    Open(Written),
+}
+
+/// Day and month in either order, and a year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Written {
+    first: u64,
+    second: u64,
+    year: u64,
+}
+
+/// The order of day and month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    MonthFirst,
+    DayFirst,
+}
+
+impl Written {
+    fn days(self, order: Order) -> Option<u64> {
+        let (month, day) = match order {
+            Order::MonthFirst => (self.first, self.second),
+            Order::DayFirst => (self.second, self.first),
+        };
+        let sound = self.year >= 1000 && (1..=12).contains(&month) && (1..=31).contains(&day);
+        sound.then(|| days(self.year, month, day))
+    }
+}
+
+/// A date such as 2024-05-14, 2024/05/14, 20240514, 14.05.2024, 5/14/2024 or 14-05-2024.
+fn date(text: &str) -> Option<Date> {
+    let part = |text: &str, most: usize| digits(text.as_bytes()).filter(|_| text.len() <= most);
+    let (a, b, c) = match text.split(['-', '/', '.']).collect::<Vec<_>>()[..] {
+        [a, b, c] => (a, b, c),
         [packed] if packed.len() == 8 && packed.is_ascii() => {
             (&packed[..4], &packed[4..6], &packed[6..])
         }
         _ => return None,
     };
-    let part = |text: &str, most: usize| digits(text.as_bytes()).filter(|_| text.len() <= most);
-    let (year, month, day) = (part(year, 4)?, part(month, 2)?, part(day, 2)?);
-    let sound = year >= 1000 && (1..=12).contains(&month) && (1..=31).contains(&day);
-    sound.then(|| days(year, month, day))
+    if c.len() < 4 {
+        let day = Written { first: part(c, 2)?, second: part(b, 2)?, year: part(a, 4)? };
+        return Some(Date::Days(day.days(Order::DayFirst)?));
+    }
+    let date = Written { first: part(a, 2)?, second: part(b, 2)?, year: part(c, 4)? };
+    if text.contains('.') {
+        return Some(Date::Days(date.days(Order::DayFirst)?));
+    }
+    let sound = date.days(Order::MonthFirst).or(date.days(Order::DayFirst)).is_some();
+    sound.then_some(Date::Open(date))
 }
 
 /// A time of the day without its zone, and the zone's offset in seconds.
@@ -382,6 +509,9 @@ mod tests {
             "2024-05-14T12:00:00.000000000Z",
             "2024-05-14 12:00:00 UTC",
             "2024.05.14_12.00.00",
+            "14.05.2024 12:00:00",
+            "14.5.2024, 12:00",
+            "14.05.2024 12:00:00 PM",
         ] {
             assert_eq!(iso(text), Some(noon), "{text}");
         }
@@ -398,6 +528,37 @@ mod tests {
             "12.00.00",
         ] {
             assert_eq!(iso(text), None, "{text}");
+        }
+    }
+
+    /// The seconds of `texts` after the first one.
+    fn after_first(texts: &[&str]) -> Result<Vec<i128>, String> {
+        let mut clock = Clock::new(None, "time");
+        let read = |(line, text): (u64, &&str)| clock.read(&at(line), text);
+        let found: Result<Vec<i128>, TraceError> = (1..).zip(texts).map(read).collect();
+        let found = found.map_err(|error| error.to_string())?;
+        Ok(found.iter().map(|ns| (ns - found[0]) / 1_000_000_000).collect())
+    }
+
+    #[test]
+    fn day_and_month_show_above_12_and_where_days_follow_each_other() {
+        for (texts, seconds) in [
+            (
+                ["5/14/2024 9:31:02 AM", "5/14/2024 9:31:03 AM", "5/15/2024 12:00:00 AM"],
+                [1, 52_138],
+            ),
+            (["5/4/2024 11:59:59 PM", "5/4/2024 11:59:59 PM", "5/5/2024 12:00:01 AM"], [0, 2]),
+            (["4/5/2024 23:59:59", "5/5/2024 00:00:01", "6/5/2024 00:00:00"], [2, 86_401]),
+            (["31/12/2024 23:59", "01/01/2025 00:00", "02/01/2025 00:00"], [60, 86_460]),
+            (["14-05-2024 12:00", "14-05-2024 12:01", "15-05-2024 12:00"], [60, 86_400]),
+        ] {
+            let found = after_first(&texts).expect("it is read");
+            assert_eq!(found[1..], seconds, "{texts:?}");
+        }
+        let error = after_first(&["4/5/2024 10:00", "5/6/2024 10:00"]).expect_err("it is open");
+        assert!(error.contains("found `5/6/2024 10:00`") && error.contains("2024-05-14 shows"));
+        for text in ["13/13/2024 10:00", "5/14/2024 13:00:00 PM", "5/14/24 10:00"] {
+            assert!(after_first(&[text]).is_err(), "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The rules of quotes are those of the csv crate's parser (RFC 4180). A record ends with its line.
 
-use super::clock::iso;
+use super::clock::is_instant;
 use super::error::quote;
 use super::lines::Marks;
 use super::number::{Decimal, is_missing};
@@ -117,6 +117,22 @@ impl Dialect {
     }
 }
 
+/// The separator that a first line `sep=;` states, as Excel writes it; the line becomes a comment.
+pub(super) fn stated(head: &mut [u8]) -> Option<Separator> {
+    let from = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let end = head.iter().position(|&byte| byte == b'\n')?;
+    let line = head.get(from..end)?;
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    let (name, sign) = line.split_at_checked(4)?;
+    if !name.eq_ignore_ascii_case(b"sep=") {
+        return None;
+    }
+    let found = Separator::ALL.into_iter().find(|one| sign == [one.byte()])?;
+    head[from] = b'#';
+    Some(found)
+}
+
 /// The first lines that are neither empty nor comments; the last of them may be cut, and is left
 /// out when there are others.
 fn first_lines(head: &[u8]) -> Vec<&str> {
@@ -183,7 +199,7 @@ fn may_have_thousands(field: &str) -> bool {
 
 /// True for a field of a row rather than the name of a column.
 pub(super) fn is_value(field: &str, comma: bool) -> bool {
-    Decimal::parse(field, comma).is_some() || is_missing(field) || iso(field).is_some()
+    Decimal::parse(field, comma).is_some() || is_missing(field) || is_instant(field)
 }
 
 /// Splits lines into fields.

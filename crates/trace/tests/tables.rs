@@ -76,6 +76,29 @@ fn a_table_without_header_is_read_by_numbers_of_columns_whatever_separates_them(
 }
 
 #[test]
+fn a_first_line_that_states_the_separator_is_no_row_and_dates_of_several_countries_are_read() {
+    let plain = "time,rate\n2024-05-14 11:59:59,1.5\n2024-05-14 12:00:00,2.5\n";
+    let expected = bytes(text(plain, &RATES));
+    for table in [
+        "sep=;\r\ntime;rate\r\n14.05.2024 11:59:59;1,5\r\n14.05.2024 12:00:00;2,5\r\n",
+        "\u{feff}\"SEP=,\"\ntime,rate\n5/14/2024 11:59:59 AM,1.5\n5/14/2024 12:00:00 PM,2.5\n",
+        "sep=\t\ntime\trate\n05/06/2024 11:59:59\t1.5\n05/06/2024 12:00:00\t2.5\n",
+        "sep=|\ntime|rate\n14-05-2024 11:59:59|1.5\n14-05-2024 12:00:00|2.5\n",
+    ] {
+        assert_eq!(bytes(text(table, &RATES)), expected, "{table}");
+    }
+    let refused = text("sep=;\ntime;rate\n1;x\n", &RATES).expect_err("no rate");
+    assert!(
+        refused.contains("t:3: column `rate`: found `x`"),
+        "lines are those of the file: {refused}"
+    );
+    let suggested = text("sep=;\nwann;kbps\n14.05.2024 09:31:02;7\n", &[]).expect_err("no names");
+    assert!(suggested.contains("--time-column wann --rate-column kbps"), "{suggested}");
+    let suggested = text("time,rate\n4/5/2024 9:31,7\n5/6/2024 9:31,7\n", &RATES);
+    assert!(suggested.expect_err("an open order").contains("2024-05-14 shows both"));
+}
+
+#[test]
 fn semicolons_decimal_commas_and_trailers_are_found_from_the_file() {
     let german = [("time", "zeit"), ("rate", "rate"), ("unit", "Mbit/s")];
     let loaded = read("de.csv", &german).expect("it is read");

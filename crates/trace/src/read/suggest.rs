@@ -1,7 +1,7 @@
 //! The message about a table without named columns: its columns, and the options that would read
 //! it.
 
-use super::super::clock::{self, Named, iso};
+use super::super::clock::{self, Named, is_instant};
 use super::super::error::quote;
 use super::super::number::Decimal;
 use super::super::table::{Splitter, is_value};
@@ -71,7 +71,7 @@ fn command(path: &Path, names: &[String], sample: &[String], comma: bool) -> Str
     let all = || 0..names.len();
     let has = |at: usize, words: &[&str]| words.iter().any(|word| lower[at].contains(word));
     let time = all()
-        .find(|&at| iso(&sample[at]).is_some())
+        .find(|&at| is_instant(&sample[at]))
         .or_else(|| all().find(|&at| has(at, &["time", "date", "zeit"]) || is_time(&names[at])))
         .or_else(|| all().find(is_number))
         .unwrap_or(0);
