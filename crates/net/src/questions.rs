@@ -5,12 +5,13 @@ mod served;
 pub use served::{Ask, Asker, Question, Servers};
 
 use crate::SystemError;
+use crate::clock::now;
 use nix::sys::stat::{Mode, umask};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest time for a client's question and its reading, and for the service's answer.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -57,12 +58,30 @@ pub fn read(stream: &UnixStream) -> io::Result<String> {
 pub fn ask(socket: &Path, who: &str, question: &str, longest: u64) -> Result<String, SystemError> {
     let doing = || format!("ask the {who} at {}", socket.display());
     let failed = |e: io::Error| SystemError::new(doing(), e);
+    let end = now() + 2 * PATIENCE;
     let mut stream = UnixStream::connect(socket).map_err(failed)?;
-    stream.set_read_timeout(Some(2 * PATIENCE)).map_err(failed)?;
+    stream.set_write_timeout(Some(2 * PATIENCE)).map_err(failed)?;
     writeln!(stream, "{question}").map_err(failed)?;
     let mut text = String::new();
-    stream.take(longest).read_to_string(&mut text).map_err(failed)?;
+    Until { stream, end }.take(longest).read_to_string(&mut text).map_err(failed)?;
     if text.is_empty() { Err(SystemError::new(doing(), "no answer")) } else { Ok(text) }
+}
+
+/// A stream whose whole answer must come before `end`.
+struct Until {
+    stream: UnixStream,
+    end: Instant,
+}
+
+impl Read for Until {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let left = self.end.saturating_duration_since(now());
+        if left.is_zero() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "its answer takes too long"));
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(to)
+    }
 }
 
 #[cfg(test)]
@@ -92,5 +111,18 @@ mod tests {
         drop(UnixStream::connect(&path));
         server.join().expect("it ends");
         assert!(bind(&path).is_ok(), "nobody serves it any more");
+    }
+
+    #[test]
+    fn an_answer_that_drips_ends_at_its_deadline() {
+        let (mut there, stream) = UnixStream::pair().expect("a pair");
+        there.write_all(b"abc").expect("it is read");
+        let mut text = String::new();
+        let mut until = Until { stream, end: now() };
+        let error = until.read_to_string(&mut text).expect_err("it is late");
+        assert_eq!((error.kind(), text.as_str()), (io::ErrorKind::TimedOut, ""));
+        drop(there);
+        until.end = now() + PATIENCE;
+        assert_eq!(until.read_to_string(&mut text).ok(), Some(3));
     }
 }
