@@ -6,7 +6,10 @@
 //! parts/scenario=NAME/method=NAME/ID.parquet     rows of jobs of one scenario and method
 //! ```
 
-use crate::VERSION;
+mod rows;
+
+pub use rows::Row;
+
 use crate::failure::Failure;
 use crate::folder;
 pub use crate::folder::campaign_of;
@@ -14,9 +17,6 @@ use crate::ledger::{self, FailedJob, Ledger, Line, PARTS, Part, Stretch};
 use crate::part;
 use crate::plan::{Campaign, Case, Id};
 use justfull_lab::stats::Summary;
-use justfull_report::read::{Folder, OF_ROW};
-use parquet::record::Field;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ impl Dataset {
         // The ledger is written first, since it marks the folder as a dataset.
         let (ledger, lines, damaged) = Ledger::open(path)?;
         fs::create_dir_all(path.join(PARTS)).map_err(|what| Failure::disk(path, what))?;
-        let mut dataset = Self::of(path, campaign, lines);
+        let mut dataset = Self::of(path, target(campaign), lines);
         dataset.ledger = Some(ledger);
         if damaged > 0 {
             let lines = if damaged == 1 { "a line".into() } else { format!("{damaged} lines") };
@@ -109,7 +109,7 @@ impl Dataset {
     /// Another version has made it, or it cannot be read.
     pub fn look(path: &Path, campaign: &Campaign) -> Result<Self, Failure> {
         let (lines, damaged) = Ledger::look(path)?;
-        let mut dataset = Self::of(path, campaign, lines);
+        let mut dataset = Self::of(path, target(campaign), lines);
         dataset.damaged = damaged;
         dataset.mended.extend(dataset.damage().map(|lines| {
             format!("the ledger has {lines}: their parts are not counted; run it again")
@@ -120,12 +120,11 @@ impl Dataset {
     }
 
     /// The parts and failed jobs in `lines`.
-    fn of(path: &Path, campaign: &Campaign, lines: Vec<Line>) -> Self {
-        let target = campaign.target.as_ref();
+    fn of(path: &Path, target: Option<(String, String)>, lines: Vec<Line>) -> Self {
         let mut dataset = Self {
             path: path.into(),
             ledger: None,
-            target: target.map(|target| (target.metric.clone(), target.flow.clone())),
+            target,
             known: BTreeMap::new(),
             parts: BTreeMap::new(),
             damaged: 0,
@@ -334,39 +333,6 @@ impl Dataset {
         known.map_or_else(Vec::new, |known| known.values.range(all).map(|(_, v)| *v).collect())
     }
 
-    /// The rows of all finished jobs of `campaign`. They have the columns that identify a row, and
-    /// those in `columns`.
-    ///
-    /// # Errors
-    /// A part's file has changed, or a line of the ledger is damaged.
-    pub fn rows(&self, campaign: &Campaign, columns: &[&str]) -> Result<Folder, Failure> {
-        self.check_ledger()?;
-        let wanted: Vec<&str> = OF_ROW.into_iter().chain(columns.iter().copied()).collect();
-        let mut rows = Vec::new();
-        for part in self.parts.values() {
-            let jobs: Vec<(Id, u64)> = with_rows(part).collect();
-            let read = part::rows(&self.path, part, &wanted, |job, fields| {
-                let of =
-                    jobs.get(job).and_then(|&(case, seed)| Some((campaign.index(case)?, seed)));
-                rows.extend(of.map(|of| {
-                    (
-                        of,
-                        fields
-                            .into_iter()
-                            .map(|(name, field)| (name.into(), json(field)))
-                            .collect(),
-                    )
-                }));
-            });
-            read.ok_or_else(|| self.damaged_part(part))?;
-        }
-        // Parts have no order; the flows of a job do.
-        rows.sort_by_key(|(of, _)| *of);
-        let mut folder = Folder::empty(&self.path, "justfull campaign run", VERSION);
-        rows.into_iter().for_each(|(_, row)| folder.add(row));
-        Ok(folder)
-    }
-
     /// The damaged lines of the ledger in words, if there are any.
     fn damage(&self) -> Option<String> {
         match self.damaged {
@@ -427,15 +393,9 @@ impl Dataset {
     }
 }
 
-/// A field of a row as `runs.jsonl` has it.
-fn json(field: &Field) -> Value {
-    match field {
-        Field::Str(text) => text.as_str().into(),
-        Field::Bool(flag) => (*flag).into(),
-        Field::Long(number) => (*number).into(),
-        Field::Double(number) => (*number).into(),
-        _ => Value::Null,
-    }
+/// Metric and flow of the target of `campaign`.
+fn target(campaign: &Campaign) -> Option<(String, String)> {
+    campaign.target.as_ref().map(|target| (target.metric.clone(), target.flow.clone()))
 }
 
 /// The jobs of `part` that have rows, in their order.

@@ -7,6 +7,7 @@
 use crate::failure::Failure;
 use crate::ledger::{self, Ledger, METHOD, PARTS, SCENARIO};
 use crate::plan::Campaign;
+use justfull_report::earlier::CAMPAIGN;
 use justfull_report::export::{Sink, remove_left};
 use justfull_scenario::input::{SCENARIO_LIMIT, read_capped};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -17,9 +18,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-
-/// The file that names the dataset's campaign.
-const ORIGIN: &str = "campaign.json";
 
 /// The folder's record of its campaign.
 #[derive(Serialize, Deserialize)]
@@ -32,7 +30,7 @@ struct Origin {
 /// The file of the campaign that made the dataset in `folder`; none if `folder` is no dataset.
 #[must_use]
 pub fn campaign_of(folder: &Path) -> Option<PathBuf> {
-    let text = read_capped(&folder.join(ORIGIN), SCENARIO_LIMIT).ok()?;
+    let text = read_capped(&folder.join(CAMPAIGN), SCENARIO_LIMIT).ok()?;
     serde_json::from_slice::<Origin>(&text).ok().map(|origin| origin.file)
 }
 
@@ -56,7 +54,7 @@ pub(crate) fn admit(path: &Path) -> Result<(), Failure> {
         ));
     }
     let is_dataset = Ledger::is_begun(path)? || campaign_of(path).is_some();
-    let origin = path.join(ORIGIN);
+    let origin = path.join(CAMPAIGN);
     if is_dataset && fs::symlink_metadata(&origin).is_ok() && campaign_of(path).is_none() {
         let allowed = "the file of the dataset's first run; remove it or use another folder";
         return Err(Failure::wrong(&origin, "", "another file", allowed));
@@ -81,7 +79,7 @@ pub(crate) fn name(path: &Path, campaign: &Campaign) -> Result<(), Failure> {
         return Ok(());
     }
     let text = serde_json::to_string(&Origin { file }).unwrap_or_default();
-    let mut sink = Sink::create(&path.join(ORIGIN))?;
+    let mut sink = Sink::create(&path.join(CAMPAIGN))?;
     sink.write_all(text.as_bytes()).map_err(|what| sink.error(what))?;
     Ok(sink.commit()?)
 }

@@ -18,7 +18,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Its name in the dataset's folder.
-pub(crate) const NAME: &str = "ledger.jsonl";
+pub(crate) use justfull_report::earlier::LEDGER as NAME;
 
 /// Folder of all parts in the dataset's.
 pub(crate) const PARTS: &str = "parts";

@@ -12,6 +12,7 @@ pub mod bars;
 pub mod batch;
 pub mod dataset;
 pub mod draw;
+pub mod earlier;
 pub mod edit;
 mod failure;
 mod file;

@@ -128,12 +128,12 @@ pub(crate) fn read(dataset: &Path, name: &str) -> Option<Part> {
 }
 
 /// Calls `each` for every row of `part` in `dataset`, with the number of its job in the part and
-/// its fields in `columns`; none if its file has changed.
+/// its fields in `columns`, until it returns false; none if its file has changed.
 pub(crate) fn rows(
     dataset: &Path,
     part: &Part,
     columns: &[&str],
-    mut each: impl FnMut(usize, BTreeMap<&str, &Field>),
+    mut each: impl FnMut(usize, BTreeMap<&str, &Field>) -> bool,
 ) -> Option<()> {
     let reader = SerializedFileReader::new(content(dataset, part)?).ok()?;
     let schema = reader.metadata().file_metadata().schema();
@@ -150,7 +150,9 @@ pub(crate) fn rows(
             number += usize::from(last.is_some());
             last = Some(job.clone());
         }
-        each(number, fields);
+        if !each(number, fields) {
+            break;
+        }
     }
     Some(())
 }
@@ -173,6 +175,7 @@ pub(crate) fn values(
         {
             values[job] = Some(*value);
         }
+        true
     })?;
     Some(values)
 }

@@ -1,4 +1,4 @@
-//! `runs`: the earlier runs in folders.
+//! `runs`: the earlier runs and campaigns in folders.
 
 use crate::failure::Failure;
 use crate::help::with_exit_status;
@@ -8,7 +8,14 @@ use justfull_report::earlier::{self, Earlier};
 use justfull_report::table::{self, Style};
 use std::path::PathBuf;
 
-/// List earlier runs with their settings and chief figures
+#[cfg(feature = "campaign")]
+use justfull_campaign::earlier::read;
+#[cfg(not(feature = "campaign"))]
+fn read(path: &std::path::Path) -> Earlier {
+    Earlier::read(path)
+}
+
+/// List earlier runs and campaigns with their settings and chief figures
 #[derive(Args)]
 #[command(after_help = with_exit_status!(
     "Examples:\n  justfull runs\n  justfull runs results/live /data/study --json\n\n\
@@ -16,7 +23,7 @@ use std::path::PathBuf;
      `justfull ui FOLDER` shows and compares them."
 ))]
 pub(crate) struct RunsArgs {
-    /// Folders of results, or folders with such folders below them
+    /// Folders of results or of campaigns, or folders with such folders below them
     #[arg(default_value = "results")]
     folders: Vec<PathBuf>,
     /// Print JSON: a list of runs, each with its command, settings and the figures of its methods
@@ -27,7 +34,8 @@ pub(crate) struct RunsArgs {
 /// Lists earlier runs.
 pub(crate) fn runs(args: &RunsArgs) -> Result<(), Failure> {
     let folders = earlier::folders(&args.folders).map_err(|(place, error)| {
-        let allowed = "a folder of results, which a run writes, or one with such below it";
+        let allowed =
+            "a folder of results, which a run or a campaign writes, or one with such below it";
         let place = place.display();
         Failure::Usage(format!("FOLDER: found {place}, allowed is {allowed}: {error}"))
     })?;
@@ -36,10 +44,9 @@ pub(crate) fn runs(args: &RunsArgs) -> Result<(), Failure> {
         Ok(rest) if !rest.as_os_str().is_empty() => rest.to_path_buf(),
         _ => path.clone(),
     };
-    let found: Vec<Earlier> = folders.iter().map(|path| Earlier::read(&plain(path))).collect();
+    let found: Vec<Earlier> = folders.iter().map(|path| read(&plain(path))).collect();
     if args.json {
-        let text = serde_json::to_string_pretty(&found).map_err(|e| Failure::usage(&e))?;
-        return print_exact(&format!("{text}\n"));
+        return print_exact(&format!("{}\n", earlier::json(&found)));
     }
     if found.is_empty() {
         let places: Vec<String> = args.folders.iter().map(|f| f.display().to_string()).collect();

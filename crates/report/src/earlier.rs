@@ -1,4 +1,5 @@
 //! Earlier runs: the folders of results below a place, each with its settings and chief figures.
+//! `justfull_campaign::earlier` reads those of campaigns.
 //!
 //! The files of a folder are not compared with its manifest, as `justfull check` does: a list of
 //! many folders would read all of them.
@@ -15,13 +16,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+/// The file that makes a folder the dataset of a campaign.
+pub const CAMPAIGN: &str = "campaign.json";
+/// The file that grows with a dataset.
+pub const LEDGER: &str = "ledger.jsonl";
+
 /// Folders that a search enters below a place, and how deep they may lie.
 const MOST_FOLDERS: usize = 10_000;
 const DEEPEST: usize = 4;
 /// Largest `runs.jsonl` from which figures are made, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
-/// Columns of `runs.jsonl` that the figures need.
-const COLUMNS: [&str; 4] = ["duration_s", "low_latency", "delay_ms_p99", "goodput_mbit_s"];
+/// Columns of rows that the figures need.
+pub const COLUMNS: [&str; 4] = ["duration_s", "low_latency", "delay_ms_p99", "goodput_mbit_s"];
 /// Options of a command whose values are settings.
 const OPTIONS: [&str; 2] = ["--set", "--grid"];
 
@@ -73,8 +79,8 @@ pub struct Figures {
     pub goodput_mbit_s: Option<f64>,
 }
 
-/// The folders of results at `places` and below them, each once, the latest first. Links below a
-/// place are not followed.
+/// The folders of results and the datasets at `places` and below them, each once, the latest first.
+/// Links below a place are not followed.
 ///
 /// # Errors
 /// A place cannot be read.
@@ -92,14 +98,29 @@ pub fn folders(places: &[PathBuf]) -> Result<Vec<PathBuf>, (&Path, io::Error)> {
 
 /// When the folder was written.
 fn written(folder: &Path) -> String {
-    let written = fs::metadata(folder.join(MANIFEST)).and_then(|found| found.modified());
-    written.map(utc).unwrap_or_default()
+    let written = |name| fs::symlink_metadata(folder.join(name)).and_then(|file| file.modified());
+    [MANIFEST, LEDGER].into_iter().find_map(|name| written(name).ok()).map(utc).unwrap_or_default()
+}
+
+/// True if the folder holds the results of a run, or a dataset.
+#[must_use]
+pub fn is_folder(path: &Path) -> bool {
+    is_run(path) || is_file(&path.join(CAMPAIGN))
+}
+
+/// True if the folder holds the results of a run.
+#[must_use]
+pub fn is_run(path: &Path) -> bool {
+    is_file(&path.join(MANIFEST))
+}
+
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
 /// Adds the folders of results at `place` and below to `found`; enters `left` folders at most.
 fn find(place: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    if is_file(&place.join(MANIFEST)) {
+    if is_folder(place) {
         found.push(place.into());
         return Ok(());
     }
@@ -123,10 +144,10 @@ fn find(place: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) 
 }
 
 impl Earlier {
-    /// Reads the folder at `path`.
+    /// Reads the folder of a run at `path`.
     #[must_use]
     pub fn read(path: &Path) -> Self {
-        let own = Self { folder: path.into(), written: written(path), ..Self::default() };
+        let own = Self::at(path);
         let manifest = match folder::manifest(path) {
             Ok(manifest) => manifest,
             Err(why) => return Self { problem: Some(why), ..own },
@@ -146,8 +167,15 @@ impl Earlier {
         }
     }
 
+    /// An empty entry for the folder at `path`.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Self { folder: path.into(), written: written(path), ..Self::default() }
+    }
+
     /// The same with the methods and figures of `rows`.
-    fn with(self, rows: &Folder) -> Self {
+    #[must_use]
+    pub fn with(self, rows: &Folder) -> Self {
         let durations = rows.rows().filter_map(|row| row.values.get("duration_s")?.as_f64());
         let duration_s = durations.reduce(f64::max);
         let low = rows.rows().find(|row| row.values.get("low_latency").is_some_and(|v| v == true));
@@ -272,6 +300,13 @@ fn utc(time: SystemTime) -> String {
     }
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
     format!("{year}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", days + 1)
+}
+
+/// The list as JSON, for programs.
+#[must_use]
+pub fn json(runs: &[Earlier]) -> String {
+    // Only a map with keys that are no text cannot be written.
+    serde_json::to_string_pretty(runs).unwrap_or_default()
 }
 
 /// The list for people.
