@@ -50,7 +50,7 @@ pub(crate) struct PlotArgs {
     /// Flow to draw; may be given several times [default: all]
     #[arg(long = "flow", value_name = "NAME")]
     pub(crate) flows: Vec<String>,
-    /// Seed of the runs of a series [default: the first run of each method]
+    /// Seed of the runs of a series [default: the means over all runs of each method]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// File to write, in the form that its name ends in: .svg, .png, .pdf; - is standard output, as

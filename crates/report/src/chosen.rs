@@ -48,11 +48,11 @@ pub enum Kind {
         /// The column.
         y: &'static Column<Runs>,
     },
-    /// A quantity over time in one run of each method.
+    /// A quantity over time: means over the runs of each method, or one run.
     Series {
         /// The quantity.
         y: OverTime,
-        /// The run's seed; none for the first run of each method.
+        /// The run's seed; none for the means over all.
         seed: Option<u64>,
     },
 }

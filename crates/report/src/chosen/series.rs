@@ -11,7 +11,7 @@ pub fn over_time_in_words(what: OverTime) -> String {
     words::of_quantity(what.name, what.unit)
 }
 
-/// The lines of `what` in the runs with `seed`, else in the first run of each method.
+/// The lines of `what` in the runs with `seed`, else the means over all runs.
 pub(super) fn series(
     folders: &[Folder],
     what: OverTime,
@@ -91,14 +91,15 @@ mod tests {
     }
 
     #[test]
-    fn each_method_and_flow_has_the_bins_of_its_first_run_or_of_the_seed() {
+    fn each_method_and_flow_has_the_means_of_the_bins_of_all_runs_or_the_bins_of_the_seed() {
         let (_room, folder) = example();
-        let first = values(&folder, "delay", None);
-        let names: Vec<&str> = first.iter().map(|(name, _)| name.as_str()).collect();
+        let all = values(&folder, "delay", None);
+        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["DRQL, call", "DRQL, bulk", "CoDel, call", "CoDel, bulk"]);
-        let points = &first[0].1;
-        assert_eq!((points[0], points[2]), ((0.0, 10.0), (2.0, 40.0)));
+        let points = &all[0].1;
+        assert_eq!((points[0], points[2]), ((0.0, 15.0), (2.0, 40.0)));
         assert!(points[1].1.is_nan(), "a bin without packets is a gap");
+        assert_eq!(values(&folder, "delay", Some(1))[0].1[0], (0.0, 10.0));
         assert_eq!(values(&folder, "delay.p90", Some(2))[3].1[2], (2.0, 80.0));
         assert_eq!(values(&folder, "delay_ms_p50", Some(2))[0].1[0], (0.0, 20.0));
         assert_eq!(values(&folder, "goodput", None)[1].1[1], (1.0, 0.0));

@@ -22,6 +22,24 @@ pub struct OverTime {
 /// The lines of a quantity: times and values of the bins; a bin without a value is not a number.
 pub(crate) type Lines = BTreeMap<Key, Vec<(f64, f64)>>;
 
+/// The mean of values that come one by one; not a number without a value.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1.0;
+    }
+
+    fn value(self) -> f64 {
+        self.sum / self.count
+    }
+}
+
 impl OverTime {
     fn all() -> Vec<Self> {
         fn of<T: Table>(columns: &'static [Column<T>], of_flow: bool) -> Vec<OverTime> {
@@ -67,7 +85,7 @@ impl Folder {
         });
     }
 
-    /// The lines of `what` in the runs with `seed`, else in the first run of each method.
+    /// The lines of `what` in the runs with `seed`, else the means over all runs that have a value.
     pub(crate) fn over_time(&self, what: OverTime, seed: Option<u64>) -> Result<Lines, String> {
         let file = self.path.join(if what.of_flow { "flow_series.csv" } else { "series.csv" });
         let wrong = |why: &dyn Display| format!("{}: {why}", file.display());
@@ -78,8 +96,10 @@ impl Folder {
             found.ok_or_else(|| wrong(&"its columns are not those of this version"))
         };
         let (of_seed, time, value) = (place("seed")?, place("time_s")?, place(what.name)?);
-        let (mut seeds, mut first): (Vec<u64>, BTreeMap<Key, u64>) = Default::default();
-        let (mut found, mut row) = (Lines::new(), StringRecord::new());
+        let mut seeds: Vec<u64> = Vec::new();
+        // Times are not negative, so their bits have their order.
+        let mut found: BTreeMap<Key, BTreeMap<u64, Mean>> = BTreeMap::new();
+        let mut row = StringRecord::new();
         while reader.read_record(&mut row).map_err(|e| wrong(&e))? {
             let number = |at: usize| -> Result<f64, String> {
                 let text = row.get(at).unwrap_or_default();
@@ -89,11 +109,14 @@ impl Folder {
             if !seeds.contains(&own) {
                 seeds.push(own);
             }
+            if seed.is_some_and(|seed| seed != own) {
+                continue;
+            }
             let whose: Whose = row.deserialize(Some(&header)).map_err(|e| wrong(&e))?;
-            let key = Key::new(whose, self.claims);
-            if *first.entry(key.clone()).or_insert(seed.unwrap_or(own)) == own {
-                let value = if row[value].is_empty() { f64::NAN } else { number(value)? };
-                found.entry(key).or_default().push((number(time)?, value));
+            let line = found.entry(Key::new(whose, self.claims)).or_default();
+            let bin = line.entry(number(time)?.to_bits()).or_default();
+            if !row[value].is_empty() {
+                bin.add(number(value)?);
             }
         }
         match seed {
@@ -101,7 +124,11 @@ impl Folder {
                 let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
                 Err(wrong(&format!("no seed {seed}; there is {}", seeds.join(", "))))
             }
-            _ => Ok(found),
+            _ => {
+                let point = |(time, bin): (u64, Mean)| (f64::from_bits(time), bin.value());
+                let line = |bins: BTreeMap<u64, Mean>| bins.into_iter().map(point).collect();
+                Ok(found.into_iter().map(|(key, bins)| (key, line(bins))).collect())
+            }
         }
     }
 }
