@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::help::with_exit_status;
 use crate::results;
 use crate::runs::threads;
-use crate::terminal::{print, say};
+use crate::terminal::{print, print_exact, say};
 use clap::Args;
 use justfull_lab::validation::{self, CONTROLS, Validation};
 use justfull_report::export::ResultsFolder;
@@ -27,6 +27,9 @@ pub(crate) struct ValidateArgs {
     /// scream, gcc; by-hand for figures worked out by hand; or all
     #[arg(default_value = "all")]
     pub(crate) control: String,
+    /// Print JSON instead of tables: a list of controls, each with its cases
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) jobs: ThreadsArgs,
     #[command(flatten)]
@@ -55,15 +58,15 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     };
     let subject = Subject { kind: "validate".into(), scenario: args.control.clone() };
     let mut out = results::open(&args.output, &name, &subject)?;
-    let mut as_recorded = true;
+    let (mut as_recorded, mut found) = (true, Vec::new());
     for control in controls {
         let Some(validation) = validation::validate(control, threads(&args.jobs)) else { continue };
-        let grid = page::table(&validation);
-        print(&format!(
-            "{}\n{}\n\n",
-            table::terminal(&grid, table::Style::detect()),
-            validation.tally()
-        ))?;
+        if args.json {
+            found.push(page::json(&validation));
+        } else {
+            let grid = table::terminal(&page::table(&validation), table::Style::detect());
+            print(&format!("{grid}\n{}\n\n", validation.tally()))?;
+        }
         as_recorded &= validation.as_recorded();
         if let Some(folder) = &mut out {
             write(folder, &validation)?;
@@ -75,6 +78,9 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         if !args.output.quiet {
             say(&format!("pages: {shown}"));
         }
+    }
+    if args.json {
+        print_exact(&format!("{:#}\n", serde_json::Value::Array(found)))?;
     }
     if as_recorded {
         Ok(())

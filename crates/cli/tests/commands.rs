@@ -405,6 +405,54 @@ fn earlier_runs_are_listed_with_their_settings_and_figures() {
 }
 
 #[test]
+#[cfg(feature = "campaign")]
+fn a_campaign_is_listed_with_its_swept_values_and_figures_even_without_its_file() {
+    let room = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
+    let file = "scenarios = [\"voip-over-lte\"]\nmethods = [\"Vanilla\", \"DRQL\"]\nseeds = 2\n\
+                [set]\nduration = \"12s\"\n[grid]\n\"rlc.queue.limit\" = [\"50kB\", \"200kB\"]\n";
+    std::fs::write(at("depth.toml"), file).expect("a file");
+    let made = ["campaign", "run", &at("depth.toml"), "-q", "--out", &at("r/depth")];
+    assert!(justfull(&made).status.success());
+    std::fs::remove_file(at("depth.toml")).expect("it is there");
+    let listed = || -> serde_json::Value {
+        serde_json::from_str(&text(&["runs", &at("r"), "--json"])).expect("a list")
+    };
+    let [run] = listed().as_array().expect("a list").clone().try_into().expect("one");
+    assert_eq!((&run["kind"], &run["problem"]), (&"campaign".into(), &serde_json::Value::Null));
+    assert_eq!(run["scenario"], "voip-over-lte");
+    assert_eq!(run["settings"], serde_json::json!(["rlc.queue.limit_kB=[50, 200]"]));
+    assert_eq!(run["methods"], serde_json::json!(["DRQL", "Vanilla"]));
+    assert_eq!((&run["seeds"], &run["flow"]), (&serde_json::json!([1, 2]), &"voip".into()));
+    let delay = |at: usize| run["figures"][at]["delay_ms_p99"].as_f64().expect("a delay");
+    assert!(delay(0) < delay(1), "{run}");
+    std::fs::write(at("r/depth/ledger.jsonl"), "damaged\n").expect("it is written");
+    let run = &listed()[0];
+    assert!(run["problem"].is_string() && run["figures"] == serde_json::json!([]), "{run}");
+}
+
+#[test]
+fn a_validation_and_a_scenario_are_printed_as_json() {
+    let found: serde_json::Value =
+        serde_json::from_str(&text(&["validate", "fixed", "--no-files", "--json"])).expect("JSON");
+    let [control] = found.as_array().expect("a list").as_slice() else { panic!("{found}") };
+    assert_eq!((&control["control"], &control["as_recorded"]), (&"fixed".into(), &true.into()));
+    let cases = control["cases"].as_array().expect("cases");
+    assert!(!cases.is_empty());
+    for case in cases {
+        let band = [&case["band"][0], &case["band"][1]].map(|edge| edge.as_f64());
+        let mean = case["ours"]["mean"].as_f64();
+        assert!(band[0] <= mean && mean <= band[1] || case["verdict"] != "met", "{case}");
+    }
+    let shown: serde_json::Value =
+        serde_json::from_str(&text(&["show", "demo", "--json"])).expect("JSON");
+    assert_eq!(
+        (&shown["name"], shown["toml"].as_str()),
+        (&"demo".into(), Some(&*text(&["show", "demo"])))
+    );
+}
+
+#[test]
 fn a_figure_is_drawn_from_results_and_what_is_not_in_them_is_said() {
     let room = tempfile::tempdir().expect("a folder");
     let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();

@@ -5,6 +5,7 @@ use justfull_lab::model::Verdict;
 use justfull_lab::stats::Summary;
 use justfull_lab::validation::{Row, SCENARIOS, Validation};
 use justfull_scenario::library;
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// `value` with the case's digits, without a sign before zero.
@@ -90,6 +91,22 @@ pub fn table(validation: &Validation) -> Grid {
     let row = |row: &Row| table::Row::new(cells(row, live), RowKind::Claim(row.verdict));
     let rows = validation.rows.iter().map(row).collect();
     Grid { numbers_from: header.len(), header, rows, notes: Vec::new() }
+}
+
+/// The cases as JSON, for programs.
+#[must_use]
+pub fn json(validation: &Validation) -> Value {
+    let case = |row: &Row| {
+        json!({
+            "id": row.case.id, "case": row.case.what, "source": row.case.source,
+            "unit": row.case.unit, "published": row.published, "band": row.band, "ours": row.ours,
+            "live": row.live, "verdict": row.verdict,
+        })
+    };
+    json!({
+        "control": validation.file.control, "as_recorded": validation.as_recorded(),
+        "cases": validation.rows.iter().map(case).collect::<Vec<_>>(),
+    })
 }
 
 /// The page of a control, which shows its figures from the folder `figures`, or the page of the
