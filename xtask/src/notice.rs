@@ -16,7 +16,7 @@ const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 const FILE: &str = "NOTICE";
 /// Libraries of others in the tree that the binary holds: name, licence and its text.
 const VENDORED: [(&str, &str, &str); 1] =
-    [("uPlot 1.6.32", "MIT", "crates/ui/web/vendor/uPlot.LICENSE")];
+    [("uPlot 1.6.32", "MIT", "crates/report/web/vendor/uPlot.LICENSE")];
 
 /// Prefixes of file names that hold a licence or must accompany one.
 const LICENCES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
@@ -42,12 +42,43 @@ pub(crate) enum Mode {
     Check,
 }
 
-pub(crate) fn run(root: &Path, mode: Mode) -> Outcome {
-    let metadata = MetadataCommand::new()
+/// A part of the binary that is not ours.
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// Its licence, as its package states it.
+    pub(crate) licence: String,
+    /// The registry that has it, as a package URL names it.
+    pub(crate) registry: &'static str,
+}
+
+/// The parts of the binary that are not ours.
+pub(crate) fn parts(root: &Path) -> Outcome<Vec<Part>> {
+    let metadata = metadata(root)?;
+    let crates = linked(&metadata)?.into_iter().map(|package| Part {
+        name: package.name.to_string(),
+        version: package.version.to_string(),
+        licence: package.license.clone().unwrap_or_default(),
+        registry: "cargo",
+    });
+    let vendored = VENDORED.into_iter().filter_map(|(name, licence, _)| {
+        let (name, version) = name.split_once(' ')?;
+        let (name, version) = (name.to_lowercase(), version.to_owned());
+        Some(Part { name, version, licence: licence.to_owned(), registry: "npm" })
+    });
+    Ok(crates.chain(vendored).collect())
+}
+
+fn metadata(root: &Path) -> Outcome<Metadata> {
+    MetadataCommand::new()
         .manifest_path(root.join("Cargo.toml"))
         .other_options(["--locked", "--filter-platform", PLATFORM].map(str::to_owned))
         .exec()
-        .map_err(|error| Failure::Environment(format!("cargo metadata: {error}")))?;
+        .map_err(|error| Failure::Environment(format!("cargo metadata: {error}")))
+}
+
+pub(crate) fn run(root: &Path, mode: Mode) -> Outcome {
+    let metadata = metadata(root)?;
     let packages = linked(&metadata)?;
     let text = notice(root, &packages)?;
     let path = root.join(FILE);

@@ -3,7 +3,14 @@
 //! The browser's tests need Chromium, which `.ci/setup --tests` installs from Debian. Without it a
 //! test prints a note and is skipped; in CI this is a failure.
 
+#[path = "ui/bench.rs"]
+mod bench;
 mod devtools;
+#[cfg(all(feature = "live", feature = "proxy", target_os = "linux"))]
+#[path = "ui/real_proxy.rs"]
+mod real_proxy;
+#[path = "ui/report.rs"]
+mod report;
 
 use devtools::Browser;
 use serde_json::{Value, json};
@@ -311,6 +318,78 @@ fn earlier_runs_are_listed_opened_and_compared_and_their_names_are_only_text() {
     assert_eq!(browser.faults(), Vec::<String>::new());
 }
 
+/// The dataset of a small campaign below `folder`.
+fn campaign(folder: &Path) {
+    let text = "scenarios = [\"voip-over-lte\"]\nmethods = [\"Vanilla\", \"DRQL\"]\nseeds = 3\n\
+                [set]\nduration = \"12s\"\n[grid]\n\"rlc.queue.limit\" = [\"50kB\", \"200kB\"]\n";
+    std::fs::write(folder.join("depth.toml"), text).expect("a file");
+    let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .args(["campaign", "run", "depth.toml", "-q", "--out", "campaign/depth"])
+        .current_dir(folder)
+        .output()
+        .expect("the program starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    // The page reads the dataset alone.
+    std::fs::remove_file(folder.join("depth.toml")).expect("it is there");
+}
+
+#[test]
+fn a_campaign_is_listed_and_drawn_over_its_setting_beside_a_run() {
+    let folder = TempDir::new().expect("a folder");
+    campaign(folder.path());
+    results(folder.path(), "run", &["rlc.queue.limit=100kB"]);
+    let page = Served::of(folder.path());
+    let (status, body) = page.own("GET", "/api/results", "");
+    assert_eq!(status, 200, "{body}");
+    let list: Value = serde_json::from_str(&body).expect("an answer of JSON");
+    let runs = list["runs"].as_array().expect("a list");
+    let found = runs.iter().find(|run| run["folder"] == "campaign/depth").expect("the campaign");
+    assert_eq!((&found["kind"], &found["problem"]), (&json!("campaign"), &Value::Null));
+    assert_eq!(found["settings"], json!(["rlc.queue.limit_kB=[50, 200]"]));
+    let (status, body) = page.own("GET", "/api/saved?folder=campaign/depth", "");
+    assert_eq!(status, 200, "{body}");
+    let saved: Value = serde_json::from_str(&body).expect("an answer of JSON");
+    let first = &saved["runs"][0];
+    assert_eq!(saved["runs"].as_array().map(Vec::len), Some(12), "2 settings, 2 methods, 3 seeds");
+    assert_eq!(first["settings"], json!([["rlc.queue.limit_kB", "50"]]));
+    assert!(first["flows"][0]["delay"]["p99"].is_f64(), "{first}");
+    let Some(mut browser) = Browser::new() else { return };
+    browser.open(&format!("{}#view=results&open={}", page.url, "campaign%252Fdepth"));
+    browser.until("document.querySelectorAll('#results-table tbody tr').length === 8");
+    let drawn = |browser: &mut Browser| {
+        browser.text("JSON.stringify(charts.get('results-chart').plot.data.map(d => [...d]))")
+    };
+    let data: Value = serde_json::from_str(&drawn(&mut browser)).expect("JSON");
+    assert_eq!(data[0], json!([50, 200]), "the values of the setting: {data}");
+    let of = |at: usize, method: &str| {
+        let runs = saved["runs"].as_array().expect("a list").iter();
+        let own = runs
+            .filter(|run| run["method"] == method && run["settings"][0][1] == ["50", "200"][at]);
+        let flow = found["flow"].as_str().expect("a flow");
+        let p99 = own.map(|run| {
+            let flows = run["flows"].as_array().expect("flows").iter();
+            let own = flows.clone().find(|one| one["name"] == flow).expect("the flow");
+            own["delay"]["p99"].as_f64().expect("a delay")
+        });
+        p99.sum::<f64>() / 3.0
+    };
+    let value = |line: usize, at: usize| data[line][at].as_f64().expect("a value");
+    let methods: Vec<&str> =
+        found["methods"].as_array().expect("methods").iter().filter_map(Value::as_str).collect();
+    for (line, at) in [(1, 0), (1, 1), (2, 0), (2, 1)] {
+        let expected = of(at, methods[line - 1]);
+        assert!((value(line, at) - expected).abs() < 1e-9 * expected, "{line}, {at}: {data}");
+    }
+    let command = browser.text("comparison()");
+    assert!(command.contains("--kind line --x rlc.queue.limit_kB --y delay.p99"), "{command}");
+    let link = browser.text("(choose(['campaign/depth', 'run']), location.href)");
+    browser.until("results.shown.length === 2");
+    browser.open(&link);
+    browser.until("results.shown.length === 2");
+    assert!(browser.text("comparison()").starts_with("justfull compare "));
+    assert_eq!(browser.faults(), Vec::<String>::new());
+}
+
 /// A stand-in for a proxy with two connections, each of which has more bytes at each request.
 fn proxy(folder: &Path) -> PathBuf {
     let path = folder.join("proxy.sock");
@@ -492,6 +571,7 @@ fn the_page_fits_phones_and_desks_by_day_and_by_night_and_everyone_can_use_it() 
     let folder = TempDir::new().expect("a folder");
     results(folder.path(), "a", &[]);
     results(folder.path(), "below/b", &["rlc.queue.limit=200kB"]);
+    campaign(folder.path());
     let socket = proxy(folder.path());
     let page = Served::watching(folder.path(), &[socket.to_str().expect("text")]);
     let axe = axe();

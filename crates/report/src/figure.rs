@@ -31,6 +31,7 @@ pub(crate) use cdf::tail;
 pub(crate) use curves::{Chart, Curve, Range, Side, Span, Stroke, curves, curves_on};
 pub use front::front;
 pub(crate) use heat::Heat;
+pub(crate) use over_time::charts;
 pub use palette::{Palette, PaperLook};
 #[cfg(feature = "png")]
 pub use pdf::{pdf, pdf_on};

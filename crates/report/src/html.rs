@@ -1,17 +1,22 @@
-//! The page of a comparison: one HTML file with its style and pictures inside, without external
-//! resources or scripts.
+//! The page of a comparison: one HTML file with its style, pictures and script inside, which loads
+//! nothing. Its tables sort and its figures over time can be explored; without scripts it shows the
+//! same tables and pictures.
 
+mod answer;
 mod study;
 
 pub use study::Study;
 
 use crate::export::COLUMNS;
-use crate::figure::{Figure, Figures, escape};
+use crate::figure::{self, Figure, Figures, Palette, escape};
 use crate::table::{self, Grid, RowKind};
+use crate::{CHART_STYLE, CHARTS};
 use justfull_lab::model::summary::Metric;
 use justfull_lab::model::{ClaimTable, Comparison, Family, Group, Verdict};
+use serde_json::Value;
 use std::fmt::Write;
 
+const SCRIPT: &str = include_str!("html/report.js");
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = concat!(include_str!("style.css"), include_str!("figure/dark.css"));
 
@@ -34,6 +39,7 @@ pub fn html(comparison: &Comparison, figures: &Figures) -> String {
                 &warning("These runs contradict themselves and are left out:", &comparison.broken),
             ),
             ("missing", &warning("These runs are missing:", &comparison.missing)),
+            ("answer", &answer::answer(comparison)),
             ("facts", &facts(comparison)),
             ("contents", &contents(comparison, &families)),
             ("results", &results),
@@ -41,8 +47,36 @@ pub fn html(comparison: &Comparison, figures: &Figures) -> String {
             ("scenario", &escape(&comparison.scenario_toml)),
             ("metrics", &metrics()),
             ("columns", &columns()),
+            ("script", &script(&charts(comparison))),
         ],
     )
+}
+
+/// Most charts of a page, so that it stays small.
+const MOST_CHARTS: usize = 2;
+
+/// The data of the first charts.
+fn charts(comparison: &Comparison) -> Vec<Value> {
+    let palette = Palette::of(comparison);
+    let groups = comparison.groups.iter().zip(1..);
+    let charts = groups.flat_map(|(group, number)| figure::charts(group, number, &palette));
+    charts.take(MOST_CHARTS).collect()
+}
+
+/// The script of a page with `charts`, and the library that these need.
+fn script(charts: &[Value]) -> String {
+    let mut out = String::new();
+    if !charts.is_empty() {
+        // Within a script `<` may begin its end.
+        let data = Value::from(charts).to_string().replace('<', "\\u003c");
+        let _ = write!(
+            out,
+            "<style>{CHART_STYLE}</style>\n<script type=\"application/json\" \
+             id=\"charts\">{data}</script>\n<script>{CHARTS}</script>\n"
+        );
+    }
+    let _ = writeln!(out, "<script>\n{SCRIPT}</script>");
+    out
 }
 
 /// `template` with each `{{name}}` replaced, in one pass: inserted text is not expanded again.
@@ -372,16 +406,50 @@ mod tests {
     }
 
     #[test]
-    fn the_page_loads_and_runs_nothing() {
-        let page =
-            html(&example::comparison(1)).replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
-        for word in ["http:", "https:", "<script", "<link", "<img", "@import", "url(", "src="] {
+    fn the_page_loads_nothing_and_runs_only_its_own_script() {
+        let page = html(&example::comparison(1));
+        assert_eq!(page.matches("<script").count(), 3, "data, library, script");
+        let page = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "").replace(CHARTS, "");
+        for word in ["http:", "https:", "<link", "<img", "@import", "url(", "src=", "fetch("] {
             assert!(!page.contains(word), "{word}");
         }
         let links = page.split("href=\"").skip(1);
         for target in links.filter_map(|rest| rest.split('"').next()) {
             let id = target.strip_prefix('#').expect("links stay on the page");
             assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_chart_has_the_bins_of_the_figure_that_it_belongs_to() {
+        let comparison = example::comparison(1);
+        let page = html(&comparison);
+        let found = charts(&comparison);
+        assert!(!found.is_empty());
+        for chart in &found {
+            let id = chart["id"].as_str().expect("an id");
+            assert!(page.contains(&format!("<figure id=\"{id}\"")), "{id}");
+            let number: usize = id.rsplit('-').next().and_then(|n| n.parse().ok()).expect("one");
+            let group = &comparison.groups[number - 1];
+            for panel in chart["panels"].as_array().expect("panels") {
+                for line in panel["methods"].as_array().expect("methods") {
+                    let run = group.runs.iter().find(|run| run.method == line["name"]);
+                    let series = &run.expect("its run").series;
+                    let flow = series.flows.iter().find(|flow| flow.name == panel["name"]);
+                    let flow = flow.expect("its flow");
+                    let mid = line["mid"].as_array().expect("bins");
+                    assert_eq!(mid.len(), flow.goodput_mbit_s.len(), "{id}");
+                    let expected = match chart["log"] == true {
+                        true => flow.delay_ms.iter().map(|bin| bin.map(|b| b[1])).collect(),
+                        false => flow.goodput_mbit_s.iter().map(|v| Some(*v)).collect::<Vec<_>>(),
+                    };
+                    for (found, expected) in mid.iter().zip(expected) {
+                        let near =
+                            |value: f64| (found.as_f64().unwrap_or(-1.0) - value).abs() < 0.1;
+                        assert!(expected.map_or(found.is_null(), near), "{id}: {found}");
+                    }
+                }
+            }
         }
     }
 
@@ -421,7 +489,9 @@ mod tests {
         claims.paper = evil.into();
         claims.rows[0].what = evil.into();
         let page = html(&comparison);
-        assert!(!page.contains("<script") && !page.contains("alert('x')"));
+        assert_eq!(page.matches("<script").count(), 3, "its own");
+        let pages = page.replace("\\u003cscript>alert('x')\\u003c/script>", "");
+        assert!(!pages.contains("alert('x')"), "only as text of the charts");
         assert!(page.matches("&lt;script&gt;").count() >= 10);
     }
 

@@ -15,7 +15,12 @@ pub mod read;
 pub mod reference;
 pub mod table;
 pub mod validation;
-mod words;
+pub mod words;
+
+/// The library of charts, uPlot 1.6.32 (MIT).
+pub const CHARTS: &str = include_str!("../web/vendor/uPlot.min.js");
+/// The style of [`CHARTS`].
+pub const CHART_STYLE: &str = include_str!("../web/vendor/uPlot.min.css");
 
 pub use error::ReportError;
 pub use html::{Study, html};

@@ -46,7 +46,8 @@ const OF_SETTINGS: [&str; 10] =
     ["s", "ms", "us", "ns", "B", "kB", "MB", "kbit", "Mbit/s", "packets"];
 
 /// `99th percentile of delay (ms)` for `delay_ms_p99`.
-pub(crate) fn of_column(column: &Column<Runs>) -> String {
+#[must_use]
+pub fn of_column(column: &Column<Runs>) -> String {
     of_quantity(column.name, column.unit)
 }
 
@@ -73,14 +74,16 @@ pub(crate) fn of_quantity(column: &str, unit: &str) -> String {
 }
 
 /// `RLC queue limit (kB)` for the swept setting `rlc.queue.limit_kB`.
-pub(crate) fn of_setting(name: &str) -> String {
+#[must_use]
+pub fn of_setting(name: &str) -> String {
     let (stem, unit) = parts(name);
     named(&spelt(stem), unit)
 }
 
 /// `RLC queue limit 100 kB` for the point `rlc.queue.limit_kB = 100` of a sweep; settings of a grid
 /// are joined by commas.
-pub(crate) fn of_point(point: &str) -> String {
+#[must_use]
+pub fn of_point(point: &str) -> String {
     let setting = |part: &str| match part.split_once('=') {
         Some((name, value)) => {
             let (stem, unit) = parts(name.trim());
@@ -100,7 +103,8 @@ fn parts(name: &str) -> (&str, Option<&str>) {
 }
 
 /// `Delay (ms)` for the quantity `delay` of a distribution.
-pub(crate) fn of_time(quantity: &str) -> String {
+#[must_use]
+pub fn of_time(quantity: &str) -> String {
     named(&spelt(quantity), Some("ms"))
 }
 

@@ -12,7 +12,7 @@
 //! | `GET /api/run/N` | | the results, or how far the simulation is |
 //! | `DELETE /api/run/N` | | |
 //! | `POST /api/trace/NAME` | a trace in any format | what it holds; a scenario may name it |
-//! | `GET /api/results` | | earlier runs below the folder of the page, with settings and figures |
+//! | `GET /api/results` | | earlier runs and campaigns below the folder of the page, with settings and figures |
 //! | `GET /api/saved?folder=NAME` | | the runs of one, in the form of the results of a simulation |
 //! | `GET /api/watch/N?from=M` | | what runs at watched place N: its points from number M on |
 //!
@@ -33,6 +33,7 @@ use axum::http::StatusCode;
 use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use justfull_campaign::earlier;
 use justfull_lab::stats::{ci95_half_width, sd};
 use justfull_report::earlier::{Earlier, folders};
 use justfull_scenario::{MethodLibrary, Overrides, Scenario, Setting, library, schema};
@@ -347,7 +348,7 @@ async fn all_results(Shared(state): Shared<State>) -> Result<Json<Value>, Wrong>
         // A folder that is not there yet has no runs.
         let found = folders(std::slice::from_ref(folder)).unwrap_or_default();
         let read = |path: &PathBuf| {
-            let mut run = Earlier::read(path);
+            let mut run = earlier::read(path);
             run.folder = match path.strip_prefix(folder) {
                 Ok(own) if own.as_os_str().is_empty() => ".".into(),
                 own => own.unwrap_or(path).into(),

@@ -1,9 +1,9 @@
 //! The folders of results that may be looked at.
 
-use justfull_report::export::folder::MANIFEST;
+use justfull_report::earlier::is_folder;
 use std::path::{Component, Path, PathBuf};
 
-/// The folder of results `name` in `folder` or below it, `.` for itself; none for another name or a
+/// The folder of results or the dataset `name` in `folder` or below it, `.` for itself; none for another name or a
 /// link.
 pub(crate) fn results(folder: &Path, name: &str) -> Option<PathBuf> {
     let mut path = folder.to_path_buf();
@@ -15,8 +15,7 @@ pub(crate) fn results(folder: &Path, name: &str) -> Option<PathBuf> {
         path.push(part);
         path.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(())?;
     }
-    let manifest = path.join(MANIFEST).symlink_metadata();
-    manifest.is_ok_and(|found| found.is_file()).then_some(path)
+    is_folder(&path).then_some(path)
 }
 
 #[cfg(test)]
@@ -28,7 +27,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         std::fs::create_dir_all(at("a/b")).expect("folders");
-        for place in ["manifest.json", "a/manifest.json", "a/b/manifest.json"] {
+        for place in ["manifest.json", "a/manifest.json", "a/b/campaign.json"] {
             std::fs::write(at(place), "{}").expect("a file");
         }
         std::os::unix::fs::symlink(at("a"), at("link")).expect("a link");

@@ -3,22 +3,22 @@
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use justfull_report::figure::Palette;
+use justfull_report::{CHART_STYLE, CHARTS};
 use justfull_scenario::MethodLibrary;
 use serde_json::{Map, Value, json};
 
 const PAGE: &str = include_str!("../web/page.html");
 const STYLE: &str = include_str!("../web/style.css");
-const CHART_STYLE: &str = include_str!("../web/vendor/uPlot.min.css");
-const CHARTS: &str = include_str!("../web/vendor/uPlot.min.js");
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("../web/state.js"),
     include_str!("../web/chart.js"),
     include_str!("../web/scene.js"),
-    include_str!("../web/lessons.js"),
     include_str!("../web/results.js"),
     include_str!("../web/live.js"),
     include_str!("../web/app.js"),
 ];
+
+const LESSONS: &str = include_str!("../web/lessons.json");
 
 /// The page of the program of `version`.
 ///
@@ -32,6 +32,7 @@ pub(crate) fn page(version: &str, nonce: &str) -> Response {
         .replace("{{style}}", &[CHART_STYLE, STYLE].join("\n"))
         .replace("{{charts}}", CHARTS)
         .replace("{{looks}}", &looks())
+        .replace("{{lessons}}", LESSONS)
         .replace("{{script}}", &script);
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src \
@@ -51,4 +52,32 @@ fn looks() -> String {
     let looks = Palette::of_methods(names.iter().cloned()).on_paper(&names);
     let look = looks.iter().map(|look| json!([look.colour, look.dash]));
     Value::Object(names.into_iter().zip(look).collect::<Map<_, _>>()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page of the guide with the lessons.
+    const GUIDE: &str = include_str!("../../../docs/guide/lessons.md");
+
+    #[test]
+    fn the_guide_has_all_lessons_with_their_texts_questions_and_answers() {
+        let lessons: Value = serde_json::from_str(LESSONS).expect("JSON");
+        let lessons = lessons.as_array().expect("a list");
+        assert_eq!(lessons.len(), 6);
+        for lesson in lessons {
+            let title = lesson["title"].as_str().expect("a title");
+            assert!(GUIDE.contains(&format!("## {title}\n")), "{title}");
+            let questions = lesson["questions"].as_array().expect("questions");
+            assert_eq!(questions.len(), 2, "{title}");
+            let texts = lesson["text"].as_array().into_iter().flatten();
+            for text in questions.iter().flat_map(|one| one.as_array().expect("two")).chain(texts) {
+                let text = text.as_str().expect("a text");
+                for sentence in text.split_inclusive(". ") {
+                    assert!(GUIDE.contains(sentence.trim()), "{title}: {sentence}");
+                }
+            }
+        }
+    }
 }

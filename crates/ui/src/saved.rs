@@ -1,16 +1,18 @@
-//! A folder of earlier results, in the form in which the page draws a simulation.
+//! A folder of earlier results or the dataset of a campaign, in the form in which the page draws a simulation.
 
+use justfull_campaign::earlier;
 use justfull_report::export::{
     CDF_COLUMNS, COLUMNS, Column, FLOW_SERIES_COLUMNS, SERIES_COLUMNS, Table, Value as Cell,
 };
-use justfull_report::read::Saved;
+use justfull_report::read::{OF_ROW, Saved};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Largest file that is read, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The rows of a file, by the names of its columns.
+/// The rows of a table, by the names of its columns.
 struct Rows {
     names: Vec<&'static str>,
     cells: Vec<Vec<Cell>>,
@@ -27,6 +29,23 @@ impl Rows {
         }
         let cells = saved.cells(file, columns).map_err(|e| e.to_string())?;
         Ok(Self { names: columns.iter().map(|column| column.name).collect(), cells })
+    }
+
+    /// The rows of the dataset at `path`.
+    fn of_dataset(path: &Path) -> Result<Self, String> {
+        let wanted = COLUMNS
+            .iter()
+            .map(|column| column.name)
+            .filter(|name| OF_ROW.contains(name) || OF_FLOW.contains(name) || of_times(name));
+        let names: Vec<&'static str> = wanted.collect();
+        let rows = earlier::rows(path, &names).map_err(|e| e.to_string())?;
+        let cell = |row: &earlier::Row, name: &str| match row.get(name) {
+            Some(Value::String(text)) => Cell::Text(text.clone()),
+            Some(Value::Number(number)) => number.as_f64().into(),
+            _ => Cell::Absent,
+        };
+        let cells = names.iter().map(|name| rows.iter().map(|row| cell(row, name)).collect());
+        Ok(Self { cells: cells.collect(), names })
     }
 
     fn count(&self) -> usize {
@@ -46,75 +65,97 @@ impl Rows {
         self.at(row, name).number()
     }
 
-    /// Whose row it is: the point in words, the method and the seed.
+    /// Whose row it is.
     fn whose(&self, row: usize) -> Whose {
         let at = self.number(row, "x_value").map(|x| x.to_string()).unwrap_or_default();
-        let point = match (self.text(row, "grid"), self.text(row, "x_name")) {
-            ("", "") => self.text(row, "group").to_owned(),
-            ("", name) => format!("{name} = {at}"),
-            (grid, _) => grid.to_owned(),
+        let (label, settings) = match (self.text(row, "grid"), self.text(row, "x_name")) {
+            ("", "") => (self.text(row, "group").to_owned(), String::new()),
+            ("", name) => (format!("{name} = {at}"), format!("{name}={at}")),
+            (grid, _) => (grid.to_owned(), grid.to_owned()),
         };
+        let scenario = self.text(row, "scenario").to_owned();
         let seed = self.number(row, "seed").unwrap_or_default() as u64;
-        Whose { point, method: self.text(row, "method").to_owned(), seed }
+        Whose { scenario, label, settings, method: self.text(row, "method").to_owned(), seed }
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Whose {
-    point: String,
+    scenario: String,
+    /// The point in words.
+    label: String,
+    /// The swept settings: `a=1; b=2`.
+    settings: String,
     method: String,
     seed: u64,
 }
 
-/// The run of `whose` in `runs`, which follow each other; a new one if there is none.
-fn run_of<'a>(runs: &'a mut Vec<(Whose, Value)>, whose: Whose, last: &mut usize) -> &'a mut Value {
-    if runs.get(*last).is_none_or(|(own, _)| *own != whose) {
-        *last = runs.iter().position(|(own, _)| *own == whose).unwrap_or(runs.len());
-    }
-    if *last == runs.len() {
-        let series = json!({ "queues": { "UPF": [], "SDAP": [], "RLC": [] }, "flows": [] });
-        let run = json!({
-            "point": whose.point, "method": whose.method, "seed": whose.seed, "flows": [],
-            "series": series,
-        });
-        runs.push((whose, run));
-    }
-    &mut runs[*last].1
+/// Values with names, in the order in which they came.
+#[derive(Default)]
+struct Named {
+    places: BTreeMap<String, usize>,
+    values: Vec<Value>,
 }
 
-/// The runs of the folder of results at `path`.
-///
-/// # Errors
-/// The folder is not the whole of one run, or too large for the page.
-pub(crate) fn saved(path: &Path) -> Result<Value, String> {
-    let saved = Saved::open(path).map_err(|e| e.to_string())?;
-    let mut runs: Vec<(Whose, Value)> = Vec::new();
-    let mut last = 0;
-    let rows = Rows::read(&saved, "runs.csv", COLUMNS)?;
-    for row in 0..rows.count() {
-        let run = run_of(&mut runs, rows.whose(row), &mut last);
-        push(&mut run["flows"], flow(&rows, row));
+impl Named {
+    fn add(&mut self, name: &str, value: Value) {
+        self.places.entry(name.to_owned()).or_insert(self.values.len());
+        self.values.push(value);
     }
-    let cdf = Rows::read(&saved, "cdf.csv", CDF_COLUMNS)?;
-    for row in (0..cdf.count()).filter(|row| cdf.text(*row, "quantity") == "delay") {
-        let run = run_of(&mut runs, cdf.whose(row), &mut last);
-        let point = json!([cdf.number(row, "time_ms"), cdf.number(row, "share")]);
-        if let Some(flow) = named(&mut run["flows"], cdf.text(row, "of")) {
-            push(&mut flow["delay"]["cdf"], point);
-        }
+
+    fn get(&mut self, name: &str) -> Option<&mut Value> {
+        self.places.get(name).map(|at| &mut self.values[*at])
     }
-    let bins = Rows::read(&saved, "flow_series.csv", FLOW_SERIES_COLUMNS)?;
-    for row in 0..bins.count() {
-        let series = &mut run_of(&mut runs, bins.whose(row), &mut last)["series"];
-        width(series, "flow_bin_s", bins.number(row, "time_s"));
+}
+
+/// What the page draws of a run.
+#[derive(Default)]
+struct Run {
+    flows: Named,
+    series: Named,
+    queues: [Vec<Value>; 3],
+    /// Width of the bins of the cell and of flows.
+    bin_s: Option<f64>,
+    flow_bin_s: Option<f64>,
+}
+
+/// Layers with their columns.
+const LAYERS: [(&str, &str); 3] =
+    [("UPF", "upf_packets"), ("SDAP", "sdap_packets"), ("RLC", "rlc_packets")];
+
+impl Run {
+    /// `scenario` is empty if all runs have the same one.
+    fn json(self, whose: &Whose, scenario: &str) -> Value {
+        let queues: Map<String, Value> = LAYERS
+            .iter()
+            .zip(self.queues)
+            .map(|((layer, _), values)| ((*layer).to_owned(), Value::Array(values)))
+            .collect();
+        let settings: Vec<(&str, &str)> =
+            whose.settings.split("; ").filter_map(|one| one.split_once('=')).collect();
+        let words = [scenario, &whose.label].into_iter().filter(|words| !words.is_empty());
+        json!({
+            "point": words.collect::<Vec<_>>().join(": "), "scenario": scenario,
+            "settings": settings, "method": whose.method, "seed": whose.seed,
+            "flows": self.flows.values,
+            "series": {
+                "queues": queues, "flows": self.series.values,
+                "bin_s": self.bin_s, "flow_bin_s": self.flow_bin_s,
+            },
+        })
+    }
+
+    /// Takes a bin of a flow.
+    fn bin(&mut self, bins: &Rows, row: usize) {
+        width(&mut self.flow_bin_s, bins.number(row, "time_s"));
         let name = bins.text(row, "flow");
-        if named(&mut series["flows"], name).is_none() {
+        if self.series.get(name).is_none() {
             let lists = json!({
                 "name": name, "delay_ms": [], "delay_p90_ms": [], "goodput_mbit_s": [],
             });
-            push(&mut series["flows"], lists);
+            self.series.add(name, lists);
         }
-        let Some(flow) = named(&mut series["flows"], name) else { continue };
+        let Some(flow) = self.series.get(name) else { return };
         for (list, column) in [
             ("delay_ms", "delay_ms_p50"),
             ("delay_p90_ms", "delay_ms_p90"),
@@ -123,23 +164,89 @@ pub(crate) fn saved(path: &Path) -> Result<Value, String> {
             push(&mut flow[list], json!(bins.number(row, column)));
         }
     }
-    let cell = Rows::read(&saved, "series.csv", SERIES_COLUMNS)?;
-    for row in 0..cell.count() {
-        let series = &mut run_of(&mut runs, cell.whose(row), &mut last)["series"];
-        width(series, "bin_s", cell.number(row, "time_s"));
-        for (layer, column) in
-            [("UPF", "upf_packets"), ("SDAP", "sdap_packets"), ("RLC", "rlc_packets")]
-        {
-            push(&mut series["queues"][layer], json!(cell.number(row, column)));
+}
+
+/// All runs in the order in which they came.
+#[derive(Default)]
+struct Runs {
+    places: BTreeMap<Whose, usize>,
+    all: Vec<(Whose, Run)>,
+}
+
+impl Runs {
+    fn of(&mut self, whose: Whose) -> &mut Run {
+        let at = *self.places.entry(whose.clone()).or_insert(self.all.len());
+        if at == self.all.len() {
+            self.all.push((whose, Run::default()));
+        }
+        &mut self.all[at].1
+    }
+
+    fn json(self) -> Value {
+        let first = self.all.first().map(|(whose, _)| whose.scenario.clone()).unwrap_or_default();
+        let several = self.all.iter().any(|(whose, _)| whose.scenario != first);
+        let mut runs = Vec::new();
+        for (whose, run) in self.all {
+            runs.push(run.json(&whose, if several { &whose.scenario } else { "" }));
+        }
+        json!({ "runs": runs })
+    }
+}
+
+/// The runs of the folder of results, or of the dataset, at `path`.
+///
+/// # Errors
+/// The folder is not the whole of one run, or too large for the page.
+pub(crate) fn saved(path: &Path) -> Result<Value, String> {
+    let mut runs = Runs::default();
+    let mut take = |rows: &Rows| {
+        for row in 0..rows.count() {
+            runs.of(rows.whose(row)).flows.add(rows.text(row, "flow"), flow(rows, row));
+        }
+    };
+    if earlier::is_dataset(path) {
+        take(&Rows::of_dataset(path)?);
+        return Ok(runs.json());
+    }
+    let saved = Saved::open(path).map_err(|e| e.to_string())?;
+    take(&Rows::read(&saved, "runs.csv", COLUMNS)?);
+    let cdf = Rows::read(&saved, "cdf.csv", CDF_COLUMNS)?;
+    for row in (0..cdf.count()).filter(|row| cdf.text(*row, "quantity") == "delay") {
+        let point = json!([cdf.number(row, "time_ms"), cdf.number(row, "share")]);
+        if let Some(flow) = runs.of(cdf.whose(row)).flows.get(cdf.text(row, "of")) {
+            push(&mut flow["delay"]["cdf"], point);
         }
     }
-    Ok(json!({ "runs": runs.into_iter().map(|(_, run)| run).collect::<Vec<_>>() }))
+    let bins = Rows::read(&saved, "flow_series.csv", FLOW_SERIES_COLUMNS)?;
+    for row in 0..bins.count() {
+        runs.of(bins.whose(row)).bin(&bins, row);
+    }
+    let cell = Rows::read(&saved, "series.csv", SERIES_COLUMNS)?;
+    for row in 0..cell.count() {
+        let run = runs.of(cell.whose(row));
+        width(&mut run.bin_s, cell.number(row, "time_s"));
+        for ((_, column), queue) in LAYERS.iter().zip(&mut run.queues) {
+            queue.push(json!(cell.number(row, column)));
+        }
+    }
+    Ok(runs.json())
+}
+
+/// Columns of `runs.csv` about a flow that the page shows.
+const OF_FLOW: [&str; 3] = ["goodput_mbit_s", "dropped_packets", "delivered_packets"];
+/// Times with statistics that it shows.
+const TIMES: [&str; 2] = ["delay", "rtt"];
+const STATISTICS: [&str; 5] = ["mean", "p50", "p95", "p99", "max"];
+
+/// True for a statistic of a time that the page shows.
+fn of_times(column: &str) -> bool {
+    column.split_once("_ms_").is_some_and(|(of, s)| TIMES.contains(&of) && STATISTICS.contains(&s))
 }
 
 fn flow(rows: &Rows, row: usize) -> Value {
     let times = |of: &str| {
         let mut found = Map::new();
-        for statistic in ["mean", "p50", "p95", "p99", "max"] {
+        for statistic in STATISTICS {
             let value = rows.number(row, &format!("{of}_ms_{statistic}"));
             found.extend(value.map(|value| (statistic.to_owned(), json!(value))));
         }
@@ -165,14 +272,7 @@ fn push(list: &mut Value, value: Value) {
     }
 }
 
-/// The entry with this name.
-fn named<'a>(list: &'a mut Value, name: &str) -> Option<&'a mut Value> {
-    list.as_array_mut()?.iter_mut().find(|one| one["name"] == name)
-}
-
 /// Sets the width of bins: the start of the second bin.
-fn width(series: &mut Value, key: &str, time: Option<f64>) {
-    if series[key].is_null() && time.is_some_and(|time| time > 0.0) {
-        series[key] = json!(time);
-    }
+fn width(of: &mut Option<f64>, time: Option<f64>) {
+    *of = of.or(time.filter(|time| *time > 0.0));
 }

@@ -130,22 +130,44 @@ async function buildStudy() {
   const schema = await ask("/api/schema");
   walk(schema, "", 0);
   $("study-paths").replaceChildren(...[...study.paths.keys()].sort().map(path => make("option", { value: path })));
-  $("study-find").addEventListener("input", () => {
-    const found = study.paths.get($("study-find").value.trim());
-    $("study-help").textContent = found ? found.description || "" : "";
-    if (found?.default !== undefined) $("study-value").placeholder = `default: ${typeof found.default === "object" ? JSON.stringify(found.default) : found.default}`;
-  });
+  $("study-find").addEventListener("input", () => offer(study.paths.get($("study-find").value.trim())));
   $("study-add").addEventListener("click", () => {
     const [path, value] = [$("study-find").value.trim(), $("study-value").value.trim()];
-    if (!path || !value) return;
+    if (!path || !value || !$("study-value").reportValidity()) return;
     study.set = [...study.set.filter(one => !one.startsWith(`${path}=`)), `${path}=${value}`];
     showSettings();
   });
   $("study").addEventListener("submit", event => { event.preventDefault(); runStudy(); });
   $("study-cancel").addEventListener("click", () => study.abort?.abort());
   for (const id of ["study-what", "study-flow", "study-point"]) $(id).addEventListener("change", drawStudy);
-  await loadScenario();
+  await fromStudyLink(about);
   await runStudy();
+}
+
+/** The study that the link holds, or the first one. */
+async function fromStudyLink(about) {
+  const { scenario, toml, methods, set, seed, runs } = parsed(state.study);
+  if (about.scenarios.some(({ name }) => name === scenario)) $("study-scenario").value = scenario;
+  await loadScenario();
+  const texts = list => Array.isArray(list) && list.every(one => typeof one === "string");
+  if (typeof toml === "string") { $("study-toml").value = toml; study.edited = true; $("study-text-box").open = true; }
+  if (texts(methods)) for (const box of $("study-methods").querySelectorAll("input")) box.checked = methods.includes(box.value);
+  if (texts(set)) { study.set = set; showSettings(); }
+  if (Number.isInteger(seed)) $("study-seed").value = seed;
+  if (Number.isInteger(runs)) $("study-runs").value = runs;
+}
+
+/** The field for the value of a setting: its help, default, bounds and choices. */
+function offer(found) {
+  const field = $("study-value"), isNumber = ["integer", "number"].includes(found?.type);
+  $("study-help").textContent = found?.description || "";
+  field.placeholder = found?.default === undefined ? "value" : `default: ${typeof found.default === "object" ? JSON.stringify(found.default) : found.default}`;
+  field.value = "";
+  field.type = isNumber ? "number" : "text";
+  for (const [name, value] of Object.entries({ min: found?.minimum, max: found?.maximum, step: isNumber ? (found.type === "integer" ? 1 : "any") : undefined, pattern: isNumber ? undefined : found?.pattern })) {
+    if (value === undefined) field.removeAttribute(name); else field.setAttribute(name, value);
+  }
+  $("study-values").replaceChildren(...(found?.type === "boolean" ? [true, false] : found?.enum || []).map(value => make("option", { value })));
 }
 
 /** Collects the paths of the schema's settings. */
@@ -182,6 +204,8 @@ async function runStudy() {
   study.abort?.abort();
   study.abort = new AbortController();
   const { signal } = study.abort;
+  state.study = JSON.stringify(studyOrder());
+  keepLink();
   $("study-error").textContent = "";
   $("study-progress").hidden = $("study-cancel").hidden = false;
   $("study-progress").value = 0;
@@ -233,10 +257,25 @@ function drawStudy() {
 
 // Learn ---------------------------------------------------------------------------------------
 
+/** The simulation of a lesson at a value of its control. */
+function lessonOrder({ scenario, set, more, control }, value) {
+  const own = (more || []).map(one => one.replace("{value}", value));
+  if (scenario) return { scenario, methods: set.methods, set: own, seed: 1, runs: 1 };
+  const { set: settings, ...rest } = order({ ...DEFAULTS, ...set, [control.key]: value });
+  return { ...rest, set: [...settings, ...own] };
+}
+
+/** The value of the link if the control may have it, else its first. */
+function triedIn({ options, from, to, value }) {
+  if (options) return options.find(option => option === state.tried) || value;
+  const tried = Number(state.tried);
+  return state.tried !== "" && tried >= from && tried <= to ? tried : value;
+}
+
 function buildLessons() {
-  $("lessons").replaceChildren(...LESSONS.map((lesson, i) => make("li", {}, make("button", { type: "button", "aria-current": String(i === state.lesson), onclick: () => { state.lesson = i; keepLink(); buildLessons(); } }, `${i + 1}. ${lesson.title}`))));
-  const lesson = LESSONS[state.lesson] || LESSONS[0];
-  const own = { ...DEFAULTS, ...lesson.set, [lesson.control.key]: lesson.control.value };
+  $("lessons").replaceChildren(...LESSONS.map((lesson, i) => make("li", {}, make("button", { type: "button", "aria-current": String(i === state.lesson), onclick: () => { Object.assign(state, { lesson: i, tried: "" }); keepLink(); buildLessons(); } }, `${i + 1}. ${lesson.title}`))));
+  const lesson = LESSONS[state.lesson] || LESSONS[0], [low, bulk] = lesson.flows;
+  let value = triedIn(lesson.control);
   for (const id of ["lesson-delay", "lesson-rate"]) { charts.get(id)?.plot.destroy(); charts.delete(id); }
   let busy = false, next = false;
   const update = async () => {
@@ -244,21 +283,21 @@ function buildLessons() {
     busy = true;
     do {
       next = false;
-      const { runs } = await simulate(order(own));
+      const { runs } = await simulate(lessonOrder(lesson, value));
       if (LESSONS[state.lesson] !== lesson) return;
       const all = runs.map(run => run.method), x = times(runs[0].series, "flow_bin_s");
       const lines = (flow, key) => runs.map(run => ({ label: run.method, ...look(run.method, all), values: run.series.flows.find(f => f.name === flow)?.[key] || [] }));
       legendOf("lesson-legend", entries(all), [], () => {});
-      draw("lesson-delay", { x, lines: lines("call", "delay_p90_ms"), log: true, unit: "ms", xLabel: "time, s", yLabel: "delay of the call, ms", height: 220 });
-      draw("lesson-rate", { x, lines: lines("download", "goodput_mbit_s"), unit: "Mbit/s", xLabel: "time, s", yLabel: "download, Mbit/s", height: 180 });
+      draw("lesson-delay", { x, lines: lines(low, "delay_p90_ms"), log: true, unit: "ms", xLabel: "time, s", yLabel: `delay of ${low}, ms`, height: 220 });
+      draw("lesson-rate", { x, lines: lines(bulk, "goodput_mbit_s"), unit: "Mbit/s", xLabel: "time, s", yLabel: `${bulk}, Mbit/s`, height: 180 });
       tableOf("lesson-table", runs, [
-        { title: "method", text: true, value: run => run.method }, { title: "call: p99, ms", value: run => flowOf(run, "call")?.delay?.p99 },
-        { title: "download, Mbit/s", value: run => flowOf(run, "download")?.goodput_mbit_s }, { title: "its round trip, ms", value: run => flowOf(run, "download")?.rtt?.mean },
+        { title: "method", text: true, value: run => run.method }, { title: `${low}: p99, ms`, value: run => flowOf(run, low)?.delay?.p99 },
+        { title: `${bulk}, Mbit/s`, value: run => flowOf(run, bulk)?.goodput_mbit_s }, { title: "its round trip, ms", value: run => flowOf(run, bulk)?.rtt?.mean },
       ]);
     } while (next);
     busy = false;
   };
-  const control = controlOf(lesson.control, key => own[key], (key, value) => { own[key] = value; update(); });
+  const control = controlOf(lesson.control, () => value, (key, moved) => { value = moved; state.tried = String(moved); keepLink(); update(); });
   control.classList.add("wide");
   $("lesson").replaceChildren(
     make("h2", {}, lesson.title), ...lesson.text.map(words => make("p", {}, words)), make("div", { class: "panel" }, control),

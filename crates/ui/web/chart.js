@@ -15,7 +15,7 @@ function tip(legend) {
       setCursor: u => {
         const { idx, left, top } = u.cursor;
         if (idx == null || left < 0) { box.hidden = true; return; }
-        box.replaceChildren(make("div", {}, `${legend.x}: ${figure(u.data[0][idx])}`));
+        box.replaceChildren(make("div", {}, `${legend.x}: ${legend.texts?.[idx] ?? figure(u.data[0][idx])}`));
         u.series.forEach((series, i) => {
           if (i === 0 || !series.show || series.quiet) return;
           const value = u.data[i][idx];
@@ -36,11 +36,12 @@ function tip(legend) {
 
 /**
  * Draws `lines` [{label, colour, dash, width, values, quiet}] over `x` in the element `id`, or redraws
- * the chart that is there if it has the same lines.
+ * the chart that is there if it has the same lines. `points` marks the values; `texts` stand for the
+ * numbers 0, 1 and so on of `x`.
  */
-function draw(id, { x, lines, log, unit, xLabel, yLabel, at, height = 240, range }) {
+function draw(id, { x, lines, log, unit, xLabel, yLabel, at, height = 240, range, points = false, texts = null }) {
   const box = $(id);
-  const key = JSON.stringify([lines.map(l => [l.label, l.colour, l.quiet]), log, xLabel, yLabel, document.documentElement.dataset.theme, height]);
+  const key = JSON.stringify([lines.map(l => [l.label, l.colour, l.quiet]), log, xLabel, yLabel, texts, document.documentElement.dataset.theme, height]);
   const data = [x, ...lines.map(line => log ? line.values.map(v => v == null ? v : Math.max(v, 0.05)) : line.values)];
   const old = charts.get(id);
   if (old && old.key === key) {
@@ -49,19 +50,19 @@ function draw(id, { x, lines, log, unit, xLabel, yLabel, at, height = 240, range
     return old.plot;
   }
   old?.plot.destroy();
-  const legend = { x: xLabel, unit, at };
+  const legend = { x: xLabel, unit, at, texts };
   const axis = { stroke: () => css("--ink"), grid: { stroke: () => css("--grid"), width: 1 }, ticks: { stroke: () => css("--grid"), width: 1 }, font: "13px system-ui, sans-serif", labelFont: "13px system-ui, sans-serif" };
   const options = {
     width: Math.max(240, box.clientWidth), height, cursor: { drag: { x: true, y: false } , sync: { key: "time" } },
     legend: { show: false },
     scales: { x: { time: false, range: range && (() => range) }, y: log ? { distr: 3, log: 10 } : { range: (u, lo, hi) => [Math.min(0, lo ?? 0), (hi ?? 1) * 1.05 || 1] } },
     axes: [
-      { ...axis, label: xLabel, labelSize: 20, size: 38 },
+      { ...axis, label: xLabel, labelSize: 20, size: 38, ...(texts ? { values: (u, splits) => splits.map(v => texts[v] ?? "") } : {}) },
       { ...axis, label: yLabel, labelSize: 20, size: 58, ...(log ? { filter: decades } : {}) },
     ],
     series: [{}, ...lines.map(line => ({
       label: line.label, stroke: () => line.colour || css("--soft"), dash: line.dash, width: line.width || 2,
-      points: { show: false }, spanGaps: false, quiet: line.quiet,
+      points: points ? { show: true, size: 8, fill: line.colour } : { show: false }, spanGaps: points, quiet: line.quiet,
     }))],
     plugins: [tip(legend)],
   };

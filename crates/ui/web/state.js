@@ -31,7 +31,7 @@ async function simulate(order, { signal, progress } = {}) {
 
 const DEFAULTS = {
   view: "try", radio: "walk", rate: 20, rtt: 40, buffer: 2000, control: "cubic", at: 5,
-  methods: ["Vanilla", "FQ-CoDel", "5G-BDP", "Justfull"], off: [], seed: 1, lesson: 0, open: [],
+  methods: ["Vanilla", "FQ-CoDel", "5G-BDP", "Justfull"], off: [], seed: 1, lesson: 0, open: [], shown: "", study: "", tried: "",
 };
 const state = { ...DEFAULTS, ...fromLink() };
 
@@ -46,6 +46,14 @@ function fromLink() {
       if (typeof kind === "number" && !Number.isFinite(found[key])) delete found[key];
     }
     return found;
+  } catch { return {}; }
+}
+
+/** An object that a link holds as JSON; an empty one for any other text. */
+function parsed(text) {
+  try {
+    const value = JSON.parse(text || "{}");
+    return value && typeof value === "object" && !Array.isArray(value) ? value : {};
   } catch { return {}; }
 }
 
@@ -91,21 +99,25 @@ function order(of = state) {
 
 const quote = text => /^[\w@.,:=/+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-function asCommand({ scenario, methods, set, seed, runs }) {
-  const parts = [`justfull run ${quote(scenario)}`];
+/** The file that an edited text belongs in, or the name of a shipped scenario. */
+const source = ({ scenario, toml }) => toml === undefined ? scenario : "study.toml";
+
+function asCommand({ scenario, toml, methods, set, seed, runs }) {
+  const note = toml === undefined ? "" : "# study.toml holds the text of the scenario\n";
+  const parts = [`${note}justfull run ${quote(source({ scenario, toml }))}`];
   for (const method of methods || []) parts.push(`--method ${quote(method)}`);
   for (const one of set) parts.push(`--set ${quote(one)}`);
   parts.push(`--seed ${seed}`, `--runs ${runs}`);
   return parts.join(" \\\n  ");
 }
 
-function asPython({ scenario, methods, set, seed, runs }) {
+function asPython({ scenario, toml, methods, set, seed, runs }) {
   const entries = set.map(one => {
     const at = one.indexOf("=");
     return `    ${JSON.stringify(one.slice(0, at))}: ${JSON.stringify(one.slice(at + 1))},`;
   });
   return [
-    "import justfull as jf", `scenario = jf.scenario(${JSON.stringify(scenario)}).set({`, ...entries, "})",
+    "import justfull as jf", `scenario = jf.scenario(${JSON.stringify(source({ scenario, toml }))}).set({`, ...entries, "})",
     `results = scenario.run(${JSON.stringify(methods || [])}, seeds=range(${seed}, ${seed + runs}))`, "print(results)",
   ].join("\n");
 }

@@ -40,7 +40,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
         ],
     ),
     ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "run", "scenario", "trace", "lab"]),
-    ("ui", &["base", "run", "net", "rnis", "scenario", "lab", "report", "trace"]),
+    ("ui", &["base", "run", "net", "rnis", "scenario", "lab", "report", "campaign", "trace"]),
     ("campaign", &["base", "run", "sim", "scenario", "lab", "report"]),
     (
         "cli",

@@ -2,11 +2,12 @@
 
 use super::Figure;
 use super::axis::Axis;
-use super::palette::Palette;
+use super::palette::{Palette, PaperLook};
 use super::panel::{Glyph, LINE, Panel, WIDTH, count, legend_height, picture};
 use justfull_lab::model::Group;
 use justfull_lab::model::summary::method_names;
 use justfull_run::results::{FlowSeries, RunResult, Series};
+use serde_json::{Value, json};
 
 const HEIGHT: i32 = 400;
 /// Maximum number of flow names with a panel: names with `low_latency` first, then in the
@@ -69,6 +70,10 @@ fn goodputs(series: &Series, flow: &FlowSeries) -> Vec<Stretch> {
     stretches(series, flow.goodput_mbit_s.iter().map(|v| Some((*v, [*v; 2]))))
 }
 
+/// Identifiers of the figures, without their numbers.
+const DELAY: &str = "delay-time";
+const GOODPUT: &str = "goodput-time";
+
 /// The quantity of a figure.
 struct Quantity {
     id: &'static str,
@@ -82,7 +87,7 @@ struct Quantity {
 /// Median of the delays of each bin of time, with a band from the 10th to the 90th percentile.
 pub(super) fn delay_over_time(group: &Group, number: usize, palette: &Palette) -> Option<Figure> {
     let quantity = Quantity {
-        id: "delay-time",
+        id: DELAY,
         title: "Delay over time",
         label: "delay, ms",
         caption: "line: median of the delays of the packets delivered in each bin; band: 10th to \
@@ -96,7 +101,7 @@ pub(super) fn delay_over_time(group: &Group, number: usize, palette: &Palette) -
 /// Goodput of each bin of time.
 pub(super) fn goodput_over_time(group: &Group, number: usize, palette: &Palette) -> Option<Figure> {
     let quantity = Quantity {
-        id: "goodput-time",
+        id: GOODPUT,
         title: "Goodput over time",
         label: "goodput, Mbit/s",
         caption: "new payload that came in each bin",
@@ -104,6 +109,59 @@ pub(super) fn goodput_over_time(group: &Group, number: usize, palette: &Palette)
         axis: |label, values| Axis::from_zero(label, values),
     };
     over_time(group, number, palette, &quantity)
+}
+
+/// Most numbers of one chart.
+const MOST_NUMBERS: usize = 40_000;
+
+/// The data of the figures over time, for charts that a reader explores; none of a larger figure.
+pub(crate) fn charts(group: &Group, number: usize, palette: &Palette) -> Vec<Value> {
+    let chart = |is_delay| chart(group, number, palette, is_delay);
+    [true, false].into_iter().filter_map(chart).collect()
+}
+
+/// The chart of delay or of goodput.
+fn chart(group: &Group, number: usize, palette: &Palette, is_delay: bool) -> Option<Value> {
+    let runs = firsts(group);
+    let bins = |run: &&RunResult| -> usize {
+        run.series.flows.iter().map(|flow| flow.goodput_mbit_s.len()).sum()
+    };
+    if 3 * runs.iter().map(bins).sum::<usize>() > MOST_NUMBERS {
+        return None;
+    }
+    let names: Vec<String> = runs.iter().map(|run| run.method.clone()).collect();
+    let looks = palette.on_paper(&names);
+    let panel = |name: &str| {
+        let lines = runs.iter().zip(&looks);
+        let lines = lines.filter_map(|(run, look)| line(run, look, name, is_delay));
+        let step = runs.first().map(|run| run.series.flow_bin_s);
+        json!({ "name": name, "step": step, "methods": lines.collect::<Vec<_>>() })
+    };
+    let panels: Vec<Value> = shown(&runs).into_iter().map(panel).collect();
+    let (id, unit) = if is_delay { (DELAY, "ms") } else { (GOODPUT, "Mbit/s") };
+    (!panels.is_empty()).then(|| {
+        json!({ "id": format!("{id}-{number}"), "log": is_delay, "unit": unit, "panels": panels })
+    })
+}
+
+/// The line of a method in the panel of the flow `name`; of delays with its band.
+fn line(run: &RunResult, look: &PaperLook, name: &str, is_delay: bool) -> Option<Value> {
+    let flow = run.series.flows.iter().find(|flow| flow.name == name)?;
+    let mut line = json!({ "name": run.method, "colour": look.colour, "dashes": look.dashes });
+    if is_delay {
+        for (i, key) in ["low", "mid", "high"].into_iter().enumerate() {
+            let at = |bin: &Option<[f64; 3]>| bin.map(|bin| rounded(bin[i].max(LEAST_MS)));
+            line[key] = flow.delay_ms.iter().map(at).collect();
+        }
+    } else {
+        line["mid"] = flow.goodput_mbit_s.iter().map(|value| rounded(*value)).collect();
+    }
+    Some(line)
+}
+
+/// A value with three digits behind the point.
+fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
 }
 
 /// A panel for each flow with a line for each method.

@@ -1,6 +1,6 @@
 //! The page of a campaign: for each flow a figure, and a table of all cases.
 
-use super::{STYLE, figure_html, figures_html, fill, folded, grid, list, terms, warning};
+use super::{STYLE, figure_html, figures_html, fill, folded, grid, list, script, terms, warning};
 use crate::ReportError;
 use crate::chosen::{Kind, chosen};
 use crate::export::{Column, Runs};
@@ -65,6 +65,7 @@ impl Study<'_> {
                 ("contents", &contents),
                 ("results", &results),
                 ("text", &escape(self.text)),
+                ("script", &script(&[])),
             ],
         ))
     }

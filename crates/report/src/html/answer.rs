@@ -1,0 +1,143 @@
+//! The answer of a comparison in one or two sentences, from its numbers.
+
+use crate::figure::escape;
+use justfull_lab::model::summary::{is_clairvoyant, method_names};
+use justfull_lab::model::{Comparison, Group};
+use justfull_lab::stats::Summary;
+use justfull_run::results::RunResult;
+
+/// A method over its seeds.
+struct Of<'a> {
+    method: &'a str,
+    /// 99th percentile of the delay of the flow that is judged.
+    p99_ms: Summary,
+    /// Goodput of the other flows.
+    goodput: f64,
+}
+
+/// Least share of the best goodput that a good method keeps.
+const KEPT: f64 = 0.95;
+
+/// The answer for the first point with two methods or more, in HTML; empty without one.
+pub(super) fn answer(comparison: &Comparison) -> String {
+    let found = comparison.groups.iter().find_map(of_group);
+    found.map_or_else(String::new, |text| format!("<p class=\"answer\">{text}</p>"))
+}
+
+fn of_group(group: &Group) -> Option<String> {
+    let flows = || group.runs.iter().flat_map(|run| &run.flows).filter(|f| f.delay.count > 0);
+    let flow = flows().find(|flow| flow.low_latency).or_else(|| flows().next())?;
+    let names = method_names(&group.runs);
+    let methods = names.iter().filter(|name| !is_clairvoyant(name));
+    let all: Vec<Of<'_>> =
+        methods.filter_map(|method| of_method(group, method, &flow.name)).collect();
+    let by_delay = |a: &&Of<'_>, b: &&Of<'_>| a.p99_ms.mean.total_cmp(&b.p99_ms.mean);
+    let most = all.iter().map(|one| one.goodput).fold(0.0, f64::max);
+    let worst = all.iter().max_by(by_delay)?;
+    let best = all.iter().filter(|one| one.goodput >= KEPT * most).min_by(by_delay)?;
+    if best.method == worst.method {
+        return None;
+    }
+    let name = escape(&flow.name);
+    let at = if group.x.is_some() {
+        format!("At {}: under ", escape(&group.x_text()))
+    } else {
+        "Under ".into()
+    };
+    let mut text = format!(
+        "{at}<b>{}</b> one packet of {name} in a hundred waits longer than <b>{}</b>; under \
+         <b>{}</b> than <b>{}</b>",
+        escape(worst.method),
+        time(&worst.p99_ms),
+        escape(best.method),
+        time(&best.p99_ms)
+    );
+    if most > 0.0 {
+        let kept = 100.0 * best.goodput / most;
+        text += &format!(", and the other flows keep <b>{kept:.0} %</b> of the best goodput");
+    }
+    text += ".";
+    match (worst.p99_ms.ci95, best.p99_ms.ci95) {
+        (Some(a), Some(b)) if worst.p99_ms.mean - a <= best.p99_ms.mean + b => {
+            text += " The 95 % intervals over the seeds overlap: more seeds may turn the order.";
+        }
+        (Some(_), Some(_)) => text += " The 95 % intervals over the seeds are apart.",
+        _ => text += " Three seeds or more give intervals.",
+    }
+    Some(text)
+}
+
+fn of_method<'a>(group: &Group, method: &'a str, flow: &str) -> Option<Of<'a>> {
+    let runs: Vec<&RunResult> = group.runs.iter().filter(|run| run.method == method).collect();
+    let own = |run: &&RunResult| {
+        run.flows.iter().find(|f| f.name == flow && f.delay.count > 0).map(|f| f.delay.p99_ms)
+    };
+    let delays: Vec<f64> = runs.iter().filter_map(own).collect();
+    let others = |run: &&RunResult| -> f64 {
+        run.flows.iter().filter(|f| f.name != flow).map(|f| f.goodput_mbit_s).sum()
+    };
+    let goodput = runs.iter().map(others).sum::<f64>() / runs.len() as f64;
+    Some(Of { method, p99_ms: Summary::of(&delays)?, goodput })
+}
+
+/// A mean with its interval.
+fn time(found: &Summary) -> String {
+    let digits = match found.mean {
+        mean if mean >= 100.0 => 0,
+        mean if mean >= 10.0 => 1,
+        _ => 2,
+    };
+    match found.ci95 {
+        Some(half) => format!("{:.digits$} ± {half:.digits$} ms", found.mean),
+        None => format!("{:.digits$} ms", found.mean),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_lab::model::example;
+
+    /// The text of the answer where the call waits as `delays` say, by seed.
+    fn text(delays: [(&str, &[f64]); 2]) -> String {
+        let mut comparison = example::comparison(1);
+        comparison.groups.truncate(1);
+        let group = &mut comparison.groups[0];
+        group.x = None;
+        let mut run = group.runs[0].clone();
+        let mut other = run.flows[0].clone();
+        run.flows.truncate(1);
+        (run.flows[0].name, run.flows[0].low_latency) = ("call".into(), true);
+        (other.name, other.low_latency, other.goodput_mbit_s) = ("bulk".into(), false, 8.0);
+        run.flows.push(other);
+        group.runs.clear();
+        for (method, delays) in delays {
+            for delay in delays {
+                run.method = method.into();
+                run.flows[0].delay.p99_ms = *delay;
+                run.flows[0].delay.count = 1;
+                group.runs.push(run.clone());
+            }
+        }
+        answer(&comparison)
+    }
+
+    #[test]
+    fn the_answer_names_the_slowest_and_the_best_method_and_what_the_seeds_allow_to_say() {
+        let apart = text([("Vanilla", &[100.0, 102.0, 104.0]), ("<b>", &[2.0, 2.1, 2.2])]);
+        // Student's t of two degrees of freedom, 4.303, times 2 and 0.1, over the root of three.
+        assert!(apart.contains("Under <b>Vanilla</b> one packet of call"), "{apart}");
+        assert!(
+            apart.contains("<b>102 ± 5 ms</b>; under <b>&lt;b&gt;</b> than <b>2.10 ± 0.25 ms</b>")
+        );
+        assert!(
+            apart.contains("keep <b>100 %</b>") && apart.ends_with("are apart.</p>"),
+            "{apart}"
+        );
+        let close = text([("A", &[9.0, 30.0, 10.0]), ("B", &[8.0, 7.0, 9.0])]);
+        assert!(close.contains("overlap"), "{close}");
+        let few = text([("A", &[9.0]), ("B", &[8.0])]);
+        assert!(few.ends_with("Three seeds or more give intervals.</p>"), "{few}");
+        assert_eq!(text([("A", &[9.0]), ("A", &[8.0])]), "", "one method");
+    }
+}

@@ -1,0 +1,105 @@
+// Tables that sort and charts to explore. Without this script the page shows the same tables and pictures.
+"use strict";
+(() => {
+  const make = (name, attributes, ...children) => {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key.startsWith("on")) element.addEventListener(key.slice(2), value); else element.setAttribute(key, value);
+    }
+    element.append(...children);
+    return element;
+  };
+
+  // A row, with those that belong to it, moves as one.
+  const grouped = body => [...body.rows].reduce((groups, row) => {
+    if (groups.length && (row.classList.contains("part") || row.classList.contains("note"))) groups.at(-1).push(row); else groups.push([row]);
+    return groups;
+  }, []);
+  const number = text => { const found = parseFloat(text); return Number.isNaN(found) ? null : found; };
+  const sort = (table, column, head) => {
+    const down = head.getAttribute("aria-sort") === "ascending", body = table.tBodies[0], groups = grouped(body);
+    const text = ([row]) => row.cells[column]?.textContent.trim() || "";
+    const order = (a, b) => {
+      const [u, v] = [number(text(a)), number(text(b))];
+      if (u === null || v === null) return u === v ? text(a).localeCompare(text(b)) : u === null ? 1 : -1;
+      return down ? v - u : u - v;
+    };
+    groups.sort((a, b) => a[0].classList.contains("reference") - b[0].classList.contains("reference") || order(a, b));
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    body.append(...groups.flat());
+  };
+  for (const table of document.querySelectorAll("table")) {
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      head.replaceChildren(make("button", { type: "button", class: "sort", onclick: () => sort(table, column, head) }, ...head.childNodes));
+    });
+  }
+
+  const ink = () => getComputedStyle(document.body).color;
+  const figures = value => value === null || value === undefined ? "–" : value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+  const tip = unit => {
+    let box;
+    return { hooks: {
+      init: plot => { box = make("div", { class: "tip", hidden: "" }); plot.over.append(box); },
+      setCursor: plot => {
+        const { idx, left } = plot.cursor;
+        box.hidden = idx === null || idx === undefined || left < 0;
+        if (box.hidden) return;
+        box.replaceChildren(make("div", {}, `${figures(plot.data[0][idx])} s`));
+        plot.series.forEach((series, i) => {
+          if (!i || !series.show || series.of || plot.data[i][idx] == null) return;
+          const dot = make("i", {});
+          dot.style.background = series.stroke();
+          box.append(make("div", {}, dot, ` ${series.label}: ${figures(plot.data[i][idx])} ${unit}`));
+        });
+        const right = left > plot.over.clientWidth / 2;
+        box.style.left = right ? "" : `${left + 14}px`;
+        box.style.right = right ? `${plot.over.clientWidth - left + 14}px` : "";
+      },
+    } };
+  };
+
+  const explore = (box, { log, unit, panels }) => {
+    const plots = [], off = new Set();
+    const legend = make("div", { class: "legend" }), live = make("div", { class: "live" }, legend);
+    box.replaceWith(live);
+    for (const { name, step, methods } of panels) {
+      const place = make("div", {});
+      live.append(make("h5", {}, `${name}, ${unit}`), place);
+      const count = Math.max(...methods.map(method => method.mid.length));
+      const x = Array.from({ length: count }, (_, i) => (i + 0.5) * step);
+      const series = [{}], data = [x], bands = [];
+      for (const { name: label, colour, dashes, low, mid, high } of methods) {
+        series.push({ label, stroke: () => colour, dash: dashes.map(length => 2 * length), width: 2, points: { show: false } });
+        data.push(mid);
+        if (!low) continue;
+        for (const edge of [high, low]) { series.push({ stroke: () => "transparent", points: { show: false }, of: label }); data.push(edge); }
+        bands.push({ series: [series.length - 2, series.length - 1], fill: `${colour}33` });
+      }
+      const axis = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8884", width: 1 } };
+      plots.push(new uPlot({
+        width: Math.max(280, live.clientWidth), height: 260, legend: { show: false }, cursor: { drag: { x: true, y: false }, sync: { key: "time" } },
+        scales: { x: { time: false }, y: log ? { distr: 3 } : { range: (_, low, high) => [Math.min(0, low ?? 0), 1.05 * (high || 1)] } },
+        axes: [{ ...axis, label: "time, s", labelSize: 18, size: 34 }, { ...axis, size: 56, ...(log ? { filter: (_, splits) => splits.map(v => Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? v : null) } : {}) }],
+        series, bands, plugins: [tip(unit)],
+      }, data, place));
+    }
+    const names = new Map(panels.flatMap(panel => panel.methods.map(method => [method.name, method.colour])));
+    for (const [name, colour] of names) {
+      const dot = make("i", {});
+      dot.style.background = colour;
+      const key = make("button", { type: "button", "aria-pressed": "true", onclick: () => {
+        if (!off.delete(name)) off.add(name);
+        key.setAttribute("aria-pressed", String(!off.has(name)));
+        for (const plot of plots) plot.series.forEach((one, i) => { if (i && (one.label === name || one.of === name)) plot.setSeries(i, { show: !off.has(name) }); });
+      } }, dot, ` ${name}`);
+      legend.append(key);
+    }
+    legend.append(make("button", { type: "button", onclick: () => live.replaceWith(box) }, "Show the picture"));
+  };
+  for (const chart of JSON.parse(document.getElementById("charts")?.textContent || "[]")) {
+    const figure = document.getElementById(chart.id), box = figure?.querySelector(".plot");
+    if (!box) continue;
+    figure.querySelector("h4").append(" ", make("button", { type: "button", class: "explore", onclick: () => { if (box.isConnected) explore(box, chart); } }, "Explore"));
+  }
+})();
