@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from justfull._native import VERSION as __version__
+from justfull._earlier import Earlier, Runs, runs
 from justfull._results import Results, Saved, load
 from justfull._scenario import Scenario, methods, scenario, scenarios
 from justfull._table import Table
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ack", "Aqm", "ArgumentError", "BrokenRunError", "CongestionControl", "Demand",
-    "JustfullError", "Limiter", "Method", "Packet", "Queue", "RbScheduler", "Results", "Saved",
+    "Earlier", "JustfullError", "Limiter", "Method", "Packet", "Queue", "RbScheduler", "Results", "Runs", "Saved",
     "Scenario", "ScenarioError", "SlotReport", "Table", "TraceError", "__version__", "campaign", "campaigns",
-    "load", "methods", "plot", "scenario", "scenarios", "sensitivity", "testing", "traces",
+    "load", "methods", "plot", "runs", "scenario", "scenarios", "sensitivity", "testing", "traces",
 ]
 
 _LATER = ("campaigns", "plot", "sensitivity", "testing", "traces")

@@ -1,6 +1,7 @@
 """The report's figures on matplotlib axes.
 
-Every function draws on `ax`, or on the current axes without one, and returns the axes. A method has
+Every function draws on `ax`, or on the current axes without one, and returns the axes. Labels are
+words with units. At several points of a sweep each method has a line for each point. A method has
 the same colour as in the report, and the same mark and dashes as in a figure for a paper of
 `justfull plot`.
 """
@@ -14,7 +15,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from justfull._columns import column
-from justfull._native import half_width, looks, over_time
+from justfull._native import (
+    half_width,
+    in_words,
+    looks,
+    over_time,
+    point_in_words,
+    time_in_words,
+)
 from justfull.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -136,18 +144,66 @@ def _asked(results: Results, flow: str | None) -> str:
     return str(_chosen("flow", flow, runs["flow"])[0])
 
 
+def _points(table: Table) -> list[str]:
+    """The point of each row in words; empty without a sweep."""
+    scenarios = table["scenario"]
+    several = len(set(scenarios)) > 1
+    words: dict[tuple[Any, ...], str] = {}
+
+    def point(scenario: str, grid: str | None, name: str | None, value: float | None) -> str:
+        text = grid or (f"{name}={value:g}" if name is not None and value is not None else "")
+        parts = [scenario if several else "", point_in_words(text) if text else ""]
+        return ", ".join(part for part in parts if part)
+
+    found = []
+    for row in zip(scenarios, table["grid"], table["x_name"], table["x_value"]):
+        if row not in words:
+            words[row] = point(*row)
+        found.append(words[row])
+    return found
+
+
+# Method and point of a line.
+_Line = tuple[str, str]
+
+
 def _bins(
     table: Table, flow: str | None, seed: int | None, columns: tuple[str, ...]
-) -> dict[str, list[tuple[Any, ...]]]:
-    """Time and columns of each bin of one run of each method: of `seed`, else the first."""
-    seeds: dict[str, int] = {}
-    bins: dict[str, list[tuple[Any, ...]]] = {}
+) -> dict[_Line, list[tuple[Any, ...]]]:
+    """Time and columns of each bin of one run of each method at each point: of `seed`, else the
+    first."""
+    seeds: dict[_Line, int] = {}
+    bins: dict[_Line, list[tuple[Any, ...]]] = {}
     cells = [table[column] for column in ("time_s", *columns)]
     flows = itertools.repeat(None) if flow is None else table["flow"]
-    for method, of, name, *values in zip(table["method"], table["seed"], flows, *cells):
-        if name == flow and seeds.setdefault(method, of if seed is None else seed) == of:
-            bins.setdefault(method, []).append(tuple(values))
+    for method, point, of, name, *values in zip(
+            table["method"], _points(table), table["seed"], flows, *cells):
+        line = method, point
+        if name == flow and seeds.setdefault(line, of if seed is None else seed) == of:
+            bins.setdefault(line, []).append(tuple(values))
     return bins
+
+
+def _means(
+    table: Table, flow: str | None, seed: int | None, column: str
+) -> dict[_Line, list[tuple[float, float]]]:
+    """Time and value of each bin: the mean over the runs that have one, or of the run with
+    `seed`."""
+    found: dict[_Line, dict[float, list[float]]] = {}
+    flows = itertools.repeat(None) if flow is None else table["flow"]
+    for method, point, of, name, time, value in zip(
+            table["method"], _points(table), table["seed"], flows, table["time_s"], table[column]):
+        if name == flow and seed in (None, of):
+            bin = found.setdefault((method, point), {}).setdefault(time, [])
+            if value is not None:
+                bin.append(value)
+    # A bin without packets leaves a gap.
+    return {line: [(time, fmean(bins[time]) if bins[time] else math.nan) for time in sorted(bins)]
+            for line, bins in found.items()}
+
+
+# Dashes of the points of a sweep.
+_POINT_DASHES = ("-", "--", "-.", ":")
 
 
 def _looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -163,12 +219,26 @@ def _looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _along(results: Results) -> dict[str, dict[str, Any]]:
-    """The looks of the methods of `results`, with marks at equal distances along a line."""
-    found = _looks(results.runs["method"])
-    for i, look in enumerate(found.values()):
-        look["markevery"] = (i * _SHIFT % _APART, _APART)
+def _along(results: Results, lines: Iterable[_Line]) -> dict[_Line, dict[str, Any]]:
+    """The looks of `lines`, with marks at equal distances: colour and mark of the method, and, with
+    several points of a sweep, dashes of the point."""
+    own = _looks(results.runs["method"])
+    lines = list(lines)
+    points = list(dict.fromkeys(point for _, point in lines))
+    found = {}
+    for i, (method, point) in enumerate(lines):
+        look = own[method] | {"markevery": (i * _SHIFT % _APART, _APART)}
+        if len(points) > 1:
+            dashes = _POINT_DASHES[points.index(point) % len(_POINT_DASHES)]
+            look |= {"label": f"{method}, {point}", "linestyle": dashes}
+        found[method, point] = look
     return found
+
+
+def _words(words: str, flow: str) -> str:
+    """`words` of an axis with the flow before the unit: `Delay of voip (ms)`."""
+    before, bracket, unit = words.partition(" (")
+    return f"{before} of {flow}{bracket}{unit}"
 
 
 def delay_over_time(
@@ -177,16 +247,18 @@ def delay_over_time(
     """Delay of a flow over time in one run of each method: the median of each bin, and a band from
     its 10th to its 90th percentile."""
     axes, flow = _axes(ax), _asked(results, flow)
-    columns, drawn = ("delay_ms_p10", "delay_ms_p50", "delay_ms_p90"), _along(results)
-    for method, bins in _bins(results.flow_series, flow, seed, columns).items():
+    columns = ("delay_ms_p10", "delay_ms_p50", "delay_ms_p90")
+    found = _bins(results.flow_series, flow, seed, columns)
+    drawn = _along(results, found)
+    for line, bins in found.items():
         # A bin without packets leaves a gap.
         times, low, mid, high = (
             [math.nan if value is None else value for value in column] for column in zip(*bins))
-        axes.plot(times, mid, **drawn[method])
-        axes.fill_between(times, low, high, color=results.colour(method), alpha=0.2, linewidth=0)
+        axes.plot(times, mid, **drawn[line])
+        axes.fill_between(times, low, high, color=drawn[line]["color"], alpha=0.2, linewidth=0)
     axes.set_yscale("log")
-    axes.set_xlabel("time, s")
-    axes.set_ylabel(f"delay of {flow}, ms")
+    axes.set_xlabel("Time (s)")
+    axes.set_ylabel(f"Delay of {flow} (ms)")
     axes.legend()
     return axes
 
@@ -195,12 +267,14 @@ def goodput_over_time(
     results: Results, flow: str | None = None, seed: int | None = None, ax: Axes | None = None
 ) -> Any:
     """Goodput of a flow over time in one run of each method."""
-    axes, flow, drawn = _axes(ax), _asked(results, flow), _along(results)
-    for method, bins in _bins(results.flow_series, flow, seed, ("goodput_mbit_s",)).items():
+    axes, flow = _axes(ax), _asked(results, flow)
+    found = _bins(results.flow_series, flow, seed, ("goodput_mbit_s",))
+    drawn = _along(results, found)
+    for line, bins in found.items():
         times, goodputs = zip(*bins)
-        axes.plot(times, goodputs, **drawn[method])
-    axes.set_xlabel("time, s")
-    axes.set_ylabel(f"goodput of {flow}, Mbit/s")
+        axes.plot(times, goodputs, **drawn[line])
+    axes.set_xlabel("Time (s)")
+    axes.set_ylabel(f"Goodput of {flow} (Mbit/s)")
     axes.legend()
     return axes
 
@@ -212,10 +286,10 @@ def series(
     seed: int | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """A quantity over time in one run of each method, as `justfull plot --kind series`: a column of
-    `flow_series`, such as `delay` (the median), `delay.p90` or `goodput`, or one of `series`, such
-    as `rlc_packets`, which all flows have together."""
-    axes, drawn = _axes(ax), _along(results)
+    """A quantity over time, as `justfull plot --kind series`: means over the runs of each method, or
+    the run with `seed`. It is a column of `flow_series`, such as `delay` (the median), `delay.p90`
+    or `goodput`, or one of `series`, such as `rlc_packets`, which all flows have together."""
+    axes = _axes(ax)
     found, hint = over_time(y)
     if found is None:
         allowed = f"a column of flow_series or series, or its short name such as delay.p90{hint}"
@@ -224,16 +298,16 @@ def series(
     name, of_flow, words = found
     if of_flow:
         flow = _asked(results, flow)
-        bins = _bins(results.flow_series, flow, seed, (name,))
+        lines, words = _means(results.flow_series, flow, seed, name), _words(words, flow)
     elif flow is not None:
         raise ArgumentError(f"flow: found {flow}, allowed is none: {name} has all flows together",
                             field="flow", found=flow, allowed="none")
     else:
-        bins = _bins(results.series, None, seed, (name,))
-    for method, points in bins.items():
+        lines = _means(results.series, None, seed, name)
+    drawn = _along(results, lines)
+    for line, points in lines.items():
         times, values = zip(*points)
-        # A bin without packets leaves a gap.
-        axes.plot(times, [math.nan if v is None else v for v in values], **drawn[method])
+        axes.plot(times, values, **drawn[line])
     if name.startswith("delay_ms"):
         axes.set_yscale("log")
     axes.set_xlabel("Time (s)")
@@ -242,14 +316,22 @@ def series(
     return axes
 
 
-def _distribution(table: Table, quantity: str, flow: str, method: str) -> list[tuple[float, float]]:
-    """The points of one method's distribution, the mean share over seeds at each time."""
-    by_seed: dict[int, list[tuple[float, float]]] = {}
-    for name, what, of, seed, time, share in zip(
-            table["method"], table["quantity"], table["of"], table["seed"], table["time_ms"],
-            table["share"]):
-        if (name, what, of) == (method, quantity, flow):
-            by_seed.setdefault(seed, []).append((time, share))
+def _distributions(
+    table: Table, quantity: str, flow: str
+) -> dict[_Line, list[tuple[float, float]]]:
+    """The points of the distribution of each method at each point of a sweep: the mean share over
+    seeds at each time."""
+    found: dict[_Line, dict[int, list[tuple[float, float]]]] = {}
+    for method, point, what, of, seed, time, share in zip(
+            table["method"], _points(table), table["quantity"], table["of"], table["seed"],
+            table["time_ms"], table["share"]):
+        if (what, of) == (quantity, flow):
+            line = found.setdefault((method, point), {})
+            line.setdefault(seed, []).append((time, share))
+    return {line: _mean_shares(by_seed) for line, by_seed in found.items()}
+
+
+def _mean_shares(by_seed: dict[int, list[tuple[float, float]]]) -> list[tuple[float, float]]:
     times = sorted({time for points in by_seed.values() for time, _ in points})
     shares = [[_at(points, time) for time in times] for points in by_seed.values()]
     return [(time, fmean(of_time)) for time, of_time in zip(times, zip(*shares))]
@@ -269,16 +351,16 @@ def cdf(
     results: Results, flow: str | None = None, quantity: str = "delay", ax: Axes | None = None
 ) -> Any:
     """Share of packets that waited no longer than a time, over all seeds."""
-    axes, table, flow, drawn = _axes(ax), results.cdf, _asked(results, flow), _along(results)
+    axes, table, flow = _axes(ax), results.cdf, _asked(results, flow)
     _chosen("quantity", quantity, table["quantity"])
-    for method in _chosen("method", None, table["method"]):
-        points = _distribution(table, quantity, flow, method)
-        if points:
-            times, shares = zip(*points)
-            axes.step(times, shares, where="post", **drawn[method])
+    lines = _distributions(table, quantity, flow)
+    drawn = _along(results, lines)
+    for line, points in lines.items():
+        times, shares = zip(*points)
+        axes.step(times, shares, where="post", **drawn[line])
     axes.set_xscale("log")
-    axes.set_xlabel(f"{quantity} of {flow}, ms")
-    axes.set_ylabel("share of packets at or below")
+    axes.set_xlabel(_words(time_in_words(quantity), flow))
+    axes.set_ylabel("Share of packets at or below")
     axes.legend()
     return axes
 
@@ -287,36 +369,39 @@ def ccdf(
     results: Results, flow: str | None = None, quantity: str = "delay", ax: Axes | None = None
 ) -> Any:
     """Share of packets that waited longer than a time, with a logarithmic tail."""
-    axes, table, flow, drawn = _axes(ax), results.cdf, _asked(results, flow), _along(results)
+    axes, table, flow = _axes(ax), results.cdf, _asked(results, flow)
     _chosen("quantity", quantity, table["quantity"])
-    for method in _chosen("method", None, table["method"]):
-        points = _distribution(table, quantity, flow, method)
+    lines = _distributions(table, quantity, flow)
+    drawn = _along(results, lines)
+    for line, points in lines.items():
         above = [(time, 1 - share) for time, share in points if share < 1]
         if above:
             times, shares = zip(*above)
-            axes.step(times, shares, where="post", **drawn[method])
+            axes.step(times, shares, where="post", **drawn[line])
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel(f"{quantity} of {flow}, ms")
-    axes.set_ylabel("share of packets above")
+    axes.set_xlabel(_words(time_in_words(quantity), flow))
+    axes.set_ylabel("Share of packets above")
     axes.legend()
     return axes
 
 
 def backlog(results: Results, method: str, seed: int | None = None, ax: Axes | None = None) -> Any:
-    """Packets in UPF, SDAP and RLC over time, stacked, in one run of a method."""
+    """Packets in UPF, SDAP and RLC over time, stacked, in one run of a method, at the first point of
+    a sweep."""
     axes, table = _axes(ax), results.series
     _chosen("method", method, table["method"])
     seed = min(table["seed"]) if seed is None else seed
-    rows = [i for i, (name, of) in enumerate(zip(table["method"], table["seed"]))
-            if name == method and of == seed]
+    points = _points(table)
+    rows = [i for i, (name, of, point) in enumerate(zip(table["method"], table["seed"], points))
+            if (name, of, point) == (method, seed, points[0])]
     times = [table["time_s"][i] for i in rows]
     layers = ("upf", "sdap", "rlc")
     heights = [[table[f"{layer}_packets"][i] or 0.0 for i in rows] for layer in layers]
     axes.stackplot(times, *heights, labels=[layer.upper() for layer in layers],
                    colors=("#9ecae1", "#6baed6", "#2171b5"))
-    axes.set_xlabel("time, s")
-    axes.set_ylabel("backlog, packets")
+    axes.set_xlabel("Time (s)")
+    axes.set_ylabel("Backlog (packets)")
     axes.set_title(f"{method}, seed {seed}")
     axes.legend()
     return axes
@@ -347,8 +432,8 @@ def line(
         means = [fmean(values[x]) for x in xs]
         halves = [half_width(values[x]) or 0.0 for x in xs]
         axes.errorbar(xs, means, yerr=halves, capsize=3, **drawn[method])
-    axes.set_xlabel(names[0])
-    axes.set_ylabel(f"{y} of {flow}")
+    axes.set_xlabel(in_words(names[0]))
+    axes.set_ylabel(_words(in_words(y), flow))
     axes.legend()
     return axes
 
@@ -367,8 +452,8 @@ def cases(dataset: Dataset, metric: str, flow: str, ax: Axes | None = None) -> A
         own = [row for row in rows if row["method"] == method]
         axes.errorbar([row["x_value"] for row in own], [row["mean"] for row in own],
                       yerr=[row["half_width"] or 0.0 for row in own], capsize=3, **look)
-    axes.set_xlabel(rows[0]["x_name"])
-    axes.set_ylabel(f"{metric} of {flow}")
+    axes.set_xlabel(in_words(rows[0]["x_name"]))
+    axes.set_ylabel(_words(in_words(metric), flow))
     axes.legend()
     return axes
 
@@ -390,8 +475,8 @@ def front(
         points = sorted((row[least], row[most]) for row in rows
                         if row["front"] and row["scenario"] == name)
         axes.plot(*zip(*points), color="0.5", linewidth=1, zorder=0)
-    axes.set_xlabel(f"{least} of {flow}")
-    axes.set_ylabel(f"{most} of {flow}")
+    axes.set_xlabel(_words(in_words(least), flow))
+    axes.set_ylabel(_words(in_words(most), flow))
     axes.legend()
     return axes
 
@@ -409,7 +494,7 @@ def rates(
         bin_s, values = trace.rates(bin)
         times = [bin_s * i for i in range(len(values) + 1)]
         axes.stairs(values, times, label=name or None)
-    axes.set_xlabel("time, s")
+    axes.set_xlabel("Time (s)")
     return _rated(axes, "y", traces)
 
 
@@ -422,12 +507,12 @@ def rate_cdf(
         values = sorted(trace.rates(bin)[1])
         shares = [(i + 1) / len(values) for i in range(len(values))]
         axes.step(values, shares, where="post", label=name or None)
-    axes.set_ylabel("share of bins at or below")
+    axes.set_ylabel("Share of bins at or below")
     return _rated(axes, "x", traces)
 
 
 def _rated(axes: Any, along: str, traces: Trace | Mapping[str, Trace]) -> Any:
-    axes.set(**{f"{along}label": "rate, Mbit/s"})
+    axes.set(**{f"{along}label": "Rate (Mbit/s)"})
     if isinstance(traces, Mapping):
         axes.legend()
     return axes

@@ -44,7 +44,7 @@ def test_a_method_has_the_mark_and_the_dashes_of_the_command_lines_papers(
         pyplot.close()
 
 
-def test_a_series_is_a_column_over_time_in_one_run_of_each_method(results: jf.Results) -> None:
+def test_a_series_is_a_column_over_time_in_the_run_with_the_seed_or_the_mean_of_all(results: jf.Results) -> None:
     _, axes = pyplot.subplots()
     assert jf.plot.series(results, "delay.p90", seed=2, ax=axes) is axes
     table = results.flow_series
@@ -57,7 +57,15 @@ def test_a_series_is_a_column_over_time_in_one_run_of_each_method(results: jf.Re
     assert len(found) == len(expected) > 10
     for (time, value), (at, wanted) in zip(found, expected):
         assert time == at and (value == wanted or wanted is None and value != value)
-    assert axes.get_ylabel() == "90th percentile of delay (ms)"
+    assert axes.get_ylabel() == "90th percentile of delay of voip (ms)"
+    pyplot.close()
+    _, axes = pyplot.subplots()
+    jf.plot.series(results, "goodput", ax=axes)
+    rows = zip(table["method"], table["flow"], table["time_s"], table["goodput_mbit_s"])
+    first = [value for method, flow, time, value in rows
+             if (method, flow) == ("DRQL", "voip") and time == table["time_s"][0]]
+    line = next(line for line in axes.get_lines() if line.get_label() == "DRQL")
+    assert len(first) == 3 and line.get_ydata()[0] == pytest.approx(sum(first) / 3)
     pyplot.close()
     _, axes = pyplot.subplots()
     jf.plot.series(results, "rlc_packets", ax=axes)
@@ -84,13 +92,26 @@ def test_a_line_over_a_swept_setting(results: jf.Results) -> None:
     jf.plot.line(found, "delay_ms_p99", ax=axes)
     x, y = axes.get_lines()[0].get_data()
     assert list(x) == [50.0, 200.0] and y[0] < y[1]
-    assert axes.get_ylabel() == "delay_ms_p99 of voip"
+    assert axes.get_ylabel() == "99th percentile of delay of voip (ms)"
+    assert axes.get_xlabel() == "RLC queue limit (kB)"
     pyplot.close()
     _, short = pyplot.subplots()
     jf.plot.line(found, "delay.p99", ax=short)
     assert list(short.get_lines()[0].get_data()[1]) == list(y), "by its short name"
-    assert short.get_ylabel() == "delay_ms_p99 of voip"
+    assert short.get_ylabel() == "99th percentile of delay of voip (ms)"
     pyplot.close()
+    for draw in (jf.plot.series, jf.plot.delay_over_time, jf.plot.goodput_over_time, jf.plot.cdf,
+                 jf.plot.ccdf):
+        _, axes = pyplot.subplots()
+        draw(found, ax=axes)
+        lines = axes.get_lines()
+        names = [f"Vanilla, RLC queue limit {limit} kB" for limit in (50, 200)]
+        assert [line.get_label() for line in lines] == names, draw.__name__
+        assert len({line.get_linestyle() for line in lines}) == 2, draw.__name__
+        for line in lines:
+            times = list(line.get_xdata())
+            assert times == sorted(times) and len(times) > 3, draw.__name__
+        pyplot.close()
     with pytest.raises(jf.ArgumentError, match="y: found dely.p99, .* did you mean .*delay.p99"):
         jf.plot.line(found, "dely.p99")
     with pytest.raises(jf.ArgumentError, match="a sweep or grid"):

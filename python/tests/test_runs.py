@@ -207,3 +207,25 @@ def test_the_import_takes_under_a_tenth_of_a_second() -> None:
     least = min(float(subprocess.run([sys.executable, "-c", timed], check=True,
                                      capture_output=True, text=True).stdout) for _ in range(5))
     assert least < 0.1
+
+
+def test_earlier_runs_and_campaigns_are_listed_as_on_the_command_line(
+    results: jf.Results, tmp_path: Path
+) -> None:
+    results.save(tmp_path / "r" / "saved")
+    (tmp_path / "c.toml").write_text(
+        'scenarios = ["voip-over-lte"]\nmethods = ["DRQL"]\nseeds = 3\n[set]\nduration = "12s"\n')
+    command("campaign", "run", str(tmp_path / "c.toml"), "-q", "--out", str(tmp_path / "r" / "c"))
+    found = jf.runs(tmp_path / "r")
+    done = subprocess.run([PROGRAM, "runs", str(tmp_path / "r"), "--json"], check=True,
+                          capture_output=True)
+    there = json.loads(done.stdout)
+    assert [run.folder for run in found] == [run["folder"] for run in there]
+    assert {run.kind for run in found} == {"campaign", "run"}
+    saved = next(run for run in found if run.kind == "run")
+    assert saved.scenario == "voip-over-lte" and saved.methods == ["Vanilla", "DRQL"]
+    assert saved.figures[0].delay_ms_p99 > saved.figures[1].delay_ms_p99
+    assert len(saved.load().runs) == len(results.runs)
+    assert "saved" in repr(found) and "<td>" in found._repr_html_() and len(found[:1]) == 1
+    with pytest.raises(OSError, match="none"):
+        jf.runs(tmp_path / "none")

@@ -34,9 +34,11 @@ mod _native {
     #[pymodule_export]
     use super::own::rb_scheduler::{Demand, UeDemand};
     #[pymodule_export]
-    use super::results::{Results, column, half_width, looks, over_time};
+    use super::results::{
+        Results, column, half_width, in_words, looks, over_time, point_in_words, time_in_words,
+    };
     #[pymodule_export]
-    use super::saved::Saved;
+    use super::saved::{Saved, runs};
     #[pymodule_export]
     use super::scenario::{Scenario, scenario_text, shipped_methods, shipped_scenarios};
     #[pymodule_export]

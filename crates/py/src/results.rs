@@ -12,6 +12,7 @@ use justfull_report::export::{
 };
 use justfull_report::figure::{Figures, Palette};
 use justfull_report::table::{self, RowKind, Style};
+use justfull_report::words;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -266,6 +267,25 @@ pub(crate) fn over_time(name: &str) -> (Option<(&'static str, bool, String)>, St
         }
         Err(why) => (None, hint(&why.to_string())),
     }
+}
+
+/// `name` in words with its unit, as on an axis of `justfull plot`: a column of `runs.csv`, else a
+/// swept setting.
+#[pyfunction]
+pub(crate) fn in_words(name: &str) -> String {
+    justfull_report::read::column(name).map_or_else(|| words::of_setting(name), words::of_column)
+}
+
+/// The quantity of a distribution in words with its unit.
+#[pyfunction]
+pub(crate) fn time_in_words(quantity: &str) -> String {
+    words::of_time(quantity)
+}
+
+/// The point of a sweep in words: `rlc.queue.limit_kB=100; core.delay_ms=5`.
+#[pyfunction]
+pub(crate) fn point_in_words(point: &str) -> String {
+    words::of_point(point)
 }
 
 /// The part of a message from its first semicolon on.

@@ -1,6 +1,7 @@
 //! Folders of results as tables of Arrow.
 
 use crate::arrow::{Table, failed};
+use justfull_report::earlier;
 use justfull_report::export::{
     AROUND_COLUMNS, CARRIER_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, Column, DRX_COLUMNS,
     ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, HANDOVER_COLUMNS, LEG_COLUMNS, SERIES_COLUMNS,
@@ -119,4 +120,16 @@ impl Saved {
         };
         names.map(read).collect()
     }
+}
+
+/// The earlier runs and campaigns at `places` and below them, the latest first, as JSON.
+#[pyfunction]
+pub(crate) fn runs(py: Python<'_>, places: Vec<PathBuf>) -> PyResult<String> {
+    py.detach(|| {
+        let folders = earlier::folders(&places).map_err(|(place, error)| {
+            PyOSError::new_err(format!("{}: {error}", place.display()))
+        })?;
+        let read = folders.iter().map(|path| justfull_campaign::earlier::read(path));
+        Ok(earlier::json(&read.collect::<Vec<_>>()))
+    })
 }
