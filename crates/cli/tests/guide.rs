@@ -40,6 +40,8 @@ fn every_command_of_the_campaigns_page_works_as_written() {
 #[test]
 fn every_command_of_the_study_works_as_written_and_makes_its_figures() {
     let folder = run_all("docs/guide/study.md", 14);
+    let study = &blocks_in("docs/guide/study.md", "sh")[1];
+    assert_eq!(study.len(), 6, "a study takes six commands: {study:?}");
     for name in ["limit.pdf", "tail.pdf", "trade.pdf"] {
         let figure = std::fs::read(folder.path().join(name)).expect("it is drawn");
         assert!(figure.starts_with(b"%PDF") && figure.len() > 5000, "{name}");
@@ -48,6 +50,15 @@ fn every_command_of_the_study_works_as_written_and_makes_its_figures() {
     // Exact in the unit of the label.
     for limit in [100, 300, 1000] {
         assert!(rows.contains(&format!(",rlc.queue.limit_kB,{limit},")), "{limit} kB");
+    }
+}
+
+#[test]
+fn every_command_of_the_lessons_works_as_written_and_makes_its_figure() {
+    let folder = run_all("docs/guide/lessons.md", 12);
+    for lesson in 1..=6 {
+        let figure = std::fs::read_to_string(folder.path().join(format!("lesson-{lesson}.svg")));
+        assert!(figure.expect("it is drawn").contains("Vanilla"), "lesson {lesson}");
     }
 }
 
