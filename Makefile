@@ -18,7 +18,7 @@ help:
 	@echo 'make site       the documentation as a site, in target/site/html (installs mdBook)'
 	@echo 'make package    a .deb and a static program in target/package, tried on a clean Debian'
 	@echo 'make install    the C library for base stations, in PREFIX (/usr/local); DESTDIR as usual'
-	@echo 'make bench      time the standard workload against its floors'
+	@echo 'make bench      time the standard workload and the page against their floors'
 	@echo 'make soak       hours: long tests, mutated inputs, fresh worlds, fuzzing, mutants'
 	@echo 'make fuzz       run each fuzz target for a minute (stable Rust, a C++ compiler)'
 	@echo '                seeds: fuzz/seeds; with nightly also:'
@@ -66,6 +66,7 @@ install: setup
 
 bench: setup
 	cargo xtask bench
+	cargo xtask bench page
 
 fuzz: setup
 	cargo xtask fuzz

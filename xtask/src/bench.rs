@@ -28,6 +28,7 @@ mod f1u;
 mod growth;
 mod live;
 mod n3;
+mod page;
 mod proxy;
 mod site;
 
@@ -307,6 +308,11 @@ pub(crate) fn run_f1u(root: &Path, enforce: bool) -> Outcome {
 /// `cargo xtask bench n3`.
 pub(crate) fn run_n3(root: &Path, enforce: bool) -> Outcome {
     n3::run(root, enforce)
+}
+
+/// `cargo xtask bench page`.
+pub(crate) fn run_page(root: &Path, enforce: bool) -> Outcome {
+    page::run(root, enforce)
 }
 
 /// `cargo xtask bench proxy`.

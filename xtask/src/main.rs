@@ -72,6 +72,7 @@ cargo xtask <command>
   bench site [--ci]            time 64 cells of 100 UEs, and weigh a quiet UE
   bench f1u [--ci]             packets a second through the box on F1-U, beside a plain forwarder
   bench n3 [--ci]              what the proxy costs inside tunnels beside its cost at SGi
+  bench page [--ci]            first paint, slider and charts of `justfull ui` in Chromium
   bench proxy [--ci]           what the proxy costs beside HAProxy and nginx; --ci fails where a \
                      goal is missed
   site                         the documentation as a site (mdBook), its links and its search \
@@ -159,6 +160,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "f1u", "--ci"] => bench::run_f1u(&root(), true),
         ["bench", "n3"] => bench::run_n3(&root(), false),
         ["bench", "n3", "--ci"] => bench::run_n3(&root(), true),
+        ["bench", "page"] => bench::run_page(&root(), false),
+        ["bench", "page", "--ci"] => bench::run_page(&root(), true),
         ["bench", "proxy"] => bench::run_proxy(&root(), false),
         ["bench", "proxy", "--ci"] => bench::run_proxy(&root(), true),
         ["python"] => python::given_away(&root()),
