@@ -2,9 +2,11 @@
 //! `crates/cli/Cargo.toml`, and an archive with a static program. Both are tried: the `.deb` is
 //! installed on a Debian of essential packages, runs `justfull demo` there as the user nobody and
 //! is removed without a trace; the static program runs `justfull demo` in an otherwise empty
-//! folder. The C library has a `.deb` of its own, `libjustfull-dev`.
+//! folder. The C library has a `.deb` of its own, `libjustfull-dev`. Beside them stand what a
+//! release needs: [`release`].
 
 mod library;
+mod release;
 
 use std::fs;
 use std::io::Write;
@@ -106,7 +108,7 @@ pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
     try_both(&target, &deb, &archive)?;
     println!("{}: {bytes} B", deb.display());
     println!("{}: {} B", archive.display(), size(&archive)?);
-    Ok(())
+    release::make(root, &version, &out)
 }
 
 /// Lays out the files that `crates/cli/Cargo.toml` expects in `target/release`: the program, and
