@@ -44,7 +44,9 @@ def test_a_method_has_the_mark_and_the_dashes_of_the_command_lines_papers(
         pyplot.close()
 
 
-def test_a_series_is_a_column_over_time_in_the_run_with_the_seed_or_the_mean_of_all(results: jf.Results) -> None:
+def test_a_series_is_a_column_over_time_in_the_run_with_the_seed_or_the_mean_of_all(
+    results: jf.Results,
+) -> None:
     _, axes = pyplot.subplots()
     assert jf.plot.series(results, "delay.p90", seed=2, ax=axes) is axes
     table = results.flow_series

@@ -35,11 +35,12 @@ pub fn is_dataset(path: &Path) -> bool {
     !is_run(path) && campaign_of(path).is_some()
 }
 
-/// The rows of the dataset at `path` by scenario, setting, method and seed: the columns that identify
-/// a row, and those called `columns`.
+/// The rows of the dataset at `path` by scenario, setting, method and seed: the columns that
+/// identify a row, and those called `columns`.
 ///
 /// # Errors
-/// The dataset is damaged, of another version of the program, or larger than a list or a page reads.
+/// The dataset is damaged, of another version of the program, or larger than a list or a page
+/// reads.
 pub fn rows(path: &Path, columns: &[&str]) -> Result<Vec<Row>, Failure> {
     let wanted: Vec<&str> = OF_ROW.into_iter().chain(columns.iter().copied()).collect();
     let mut rows = Dataset::alone(path)?.all_rows(&wanted)?;

@@ -374,8 +374,8 @@ fn cpu_seconds(times: &str) -> f64 {
     seconds.sum()
 }
 
-/// The bar is three minutes of a person's time. The processor's time stands for it here, since other
-/// work on this machine does not change it.
+/// The bar is three minutes of a person's time. The processor's time stands for it here, since
+/// other work on this machine does not change it.
 #[test]
 fn a_drive_test_becomes_an_answer_a_figure_and_a_scenario_by_three_commands_in_three_minutes() {
     let folder = folder();
@@ -392,7 +392,8 @@ fn a_drive_test_becomes_an_answer_a_figure_and_a_scenario_by_three_commands_in_t
     }
     std::fs::write(folder.path().join("drive.csv"), table).expect("a file");
     let commands = "set -e\n\
-        $J trace convert drive.csv --time-column Zeit --rate-column 'DL (Mbit/s)' --to csv -o cell.csv\n\
+        $J trace convert drive.csv --time-column Zeit --rate-column 'DL (Mbit/s)' --to csv \
+        -o cell.csv\n\
         $J recommend cell.csv --rtt 40ms --plot front.svg\n\
         $J new mine --nr --traffic download,call --trace cell.csv\n\
         times";

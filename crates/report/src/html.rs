@@ -28,6 +28,7 @@ pub fn html(comparison: &Comparison, figures: &Figures) -> String {
     for (i, family) in families.iter().enumerate() {
         results.push_str(&family_section(family, i, figures));
     }
+    let charts = if results.len() <= MOST_RESULTS { charts(comparison) } else { Vec::new() };
     fill(
         PAGE,
         &[
@@ -47,12 +48,14 @@ pub fn html(comparison: &Comparison, figures: &Figures) -> String {
             ("scenario", &escape(&comparison.scenario_toml)),
             ("metrics", &metrics()),
             ("columns", &columns()),
-            ("script", &script(&charts(comparison))),
+            ("script", &script(&charts)),
         ],
     )
 }
 
-/// Most charts of a page, so that it stays small.
+/// Most bytes of tables and pictures of a page with charts, so that it stays small.
+const MOST_RESULTS: usize = 1_500_000;
+/// Most charts of a page.
 const MOST_CHARTS: usize = 2;
 
 /// The data of the first charts.

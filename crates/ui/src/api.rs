@@ -12,7 +12,7 @@
 //! | `GET /api/run/N` | | the results, or how far the simulation is |
 //! | `DELETE /api/run/N` | | |
 //! | `POST /api/trace/NAME` | a trace in any format | what it holds; a scenario may name it |
-//! | `GET /api/results` | | earlier runs and campaigns below the folder of the page, with settings and figures |
+//! | `GET /api/results` | | earlier runs and campaigns below the page's folder |
 //! | `GET /api/saved?folder=NAME` | | the runs of one, in the form of the results of a simulation |
 //! | `GET /api/watch/N?from=M` | | what runs at watched place N: its points from number M on |
 //!

@@ -1,4 +1,5 @@
-//! A folder of earlier results or the dataset of a campaign, in the form in which the page draws a simulation.
+//! A folder of earlier results or the dataset of a campaign, in the form in which the page draws a
+//! simulation.
 
 use justfull_campaign::earlier;
 use justfull_report::export::{

@@ -2,13 +2,13 @@
 //! it, a bill of materials (CycloneDX), and the checksums of all.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::notice::{self, Part};
-use crate::{Failure, Outcome, dist, process};
+use crate::{Outcome, dist, process};
 
 const FORMULA: &str = include_str!("justfull.rb");
 
@@ -41,7 +41,7 @@ pub(super) fn make(root: &Path, version: &str, out: &Path) -> Outcome {
 }
 
 /// A line for each of `files`, by its name in `out`.
-fn checksums(out: &Path, files: &[std::path::PathBuf]) -> Outcome<String> {
+fn checksums(out: &Path, files: &[PathBuf]) -> Outcome<String> {
     let names = files.iter().filter_map(|file| file.file_name());
     process::stdout_of(Command::new("sha256sum").args(names).current_dir(out))
 }

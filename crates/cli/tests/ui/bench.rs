@@ -22,7 +22,8 @@ const POINTS: &str = "(async () => {
     const x = Float64Array.from({ length: 1e6 }, (_, i) => i), times = [];
     for (let i = 0; i < 21; i += 1) {
         const values = x.map(v => Math.sin(v / 1e4 + i)), start = performance.now();
-        draw('many', { x, lines: [{ label: 'y', colour: '#0072b2', dash: [], values }], unit: '', xLabel: 'x', yLabel: 'y' });
+        const line = { label: 'y', colour: '#0072b2', dash: [], values };
+        draw('many', { x, lines: [line], unit: '', xLabel: 'x', yLabel: 'y' });
         await new Promise(requestAnimationFrame);
         times.push(performance.now() - start);
     }
