@@ -18,7 +18,7 @@ pub(super) fn make(root: &Path, version: &str, out: &Path) -> Outcome {
     let mut git = Command::new("git");
     git.args(["archive", "--format=tar.gz", &format!("--prefix=justfull-{version}/"), "--output"]);
     process::must_succeed(git.arg(&archive).arg("HEAD").current_dir(root))?;
-    let sum = checksums(out, &[archive.clone()])?;
+    let sum = checksums(out, std::slice::from_ref(&archive))?;
     let sum = sum.split(' ').next().unwrap_or_default();
     let file = out.join("justfull.rb");
     super::write(&file, &formula(version, sum))?;
