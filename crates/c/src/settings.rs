@@ -264,8 +264,7 @@ mod tests {
 
     #[test]
     fn an_aqm_that_needs_delivery_reports_is_refused_in_a_queue_and_in_a_gate() {
-        let queue: QueueSettings =
-            toml::from_str("queue.aqm.kind = \"l4span\"").expect("settings");
+        let queue: QueueSettings = toml::from_str("queue.aqm.kind = \"l4span\"").expect("settings");
         assert_eq!(queue.build().err().map(|e| e.field.to_string()).as_deref(), Some("aqm.kind"));
         let text = "sdap.queue.aqm.kind = \"l4span\"\n[[qos_flow]]\nqfi = 1\n";
         let gate: GateSettings = toml::from_str(text).expect("settings");

@@ -49,7 +49,8 @@ mod pool;
 mod red;
 
 pub use aqm::{
-    AnyAqm, Aqm, AqmConfig, AqmContext, DeliveryReport, Ect1, LaneView, Needs, QueueView, Scan, Verdict,
+    AnyAqm, Aqm, AqmConfig, AqmContext, DeliveryReport, Ect1, LaneView, Needs, QueueView, Scan,
+    Verdict,
 };
 pub use counters::{Count, Counters};
 pub use discipline::{AnyDiscipline, Discipline, DisciplineConfig, End, Victim};

@@ -160,10 +160,9 @@ fn aqms() -> Vec<AqmConfig> {
 fn impatient(aqm: &AqmConfig) -> Option<AqmConfig> {
     let ms = Duration::from_millis;
     Some(match *aqm {
-        AqmConfig::None(_)
-        | AqmConfig::CoDel(_)
-        | AqmConfig::L4Span(_)
-        | AqmConfig::Custom(_) => return None,
+        AqmConfig::None(_) | AqmConfig::CoDel(_) | AqmConfig::L4Span(_) | AqmConfig::Custom(_) => {
+            return None;
+        }
         AqmConfig::Red(c) => {
             let (min, max) = (Limit::Packets(2), Limit::Packets(6));
             AqmConfig::Red(red::RedConfig { min, max, wait: false, weight: Ratio(0.5), ..c })

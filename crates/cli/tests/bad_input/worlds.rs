@@ -134,9 +134,8 @@ fn adaptive_video_has_a_ladder_that_ascends_and_a_buffer_that_fits() {
 
 #[test]
 fn l4span_works_by_delivery_reports_in_sdap_alone() {
-    let sdap = |more: &str| {
-        Trial::more(&format!("[sdap.queue]\naqm = {{ kind = \"l4span\"{more} }}"))
-    };
+    let sdap =
+        |more: &str| Trial::more(&format!("[sdap.queue]\naqm = {{ kind = \"l4span\"{more} }}"));
     let limit = "queue = { limit = \"100 packets\"";
     let rlc = Trial::change(limit, &format!("{limit}, aqm = {{ kind = \"l4span\" }}"));
     let upf = Trial::more("[upf.queue]\naqm = { kind = \"l4span\" }");
@@ -150,10 +149,7 @@ fn l4span_works_by_delivery_reports_in_sdap_alone() {
             sdap(", target = \"0s\""),
             "sdap.queue.aqm.target`: found 0s, allowed is 100us to 10s*".into(),
         ),
-        (
-            sdap(", window = 0"),
-            "sdap.queue.aqm.window`: found 0, allowed is 1 to 10000*".into(),
-        ),
+        (sdap(", window = 0"), "sdap.queue.aqm.window`: found 0, allowed is 1 to 10000*".into()),
         (
             sdap(", threshold = \"0B\""),
             "sdap.queue.aqm.threshold`: found 0B, allowed is at least 1B*".into(),

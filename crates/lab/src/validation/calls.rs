@@ -37,15 +37,8 @@ const DUAL: &str = "{ limit = \"4MB\", discipline = { kind = \"dual_queue\" }, \
 const MEDIA: f64 = 1200.0 / 1240.0;
 
 /// A deep queue, a round trip of 50 ms, no losses; seconds 20 to 60 count.
-const DEEP: Link = Link {
-    mbit_s: 10.0,
-    slot_us: 1000.0,
-    rtt_ms: 50.0,
-    queue: FIFO,
-    loss: 0.0,
-    from: 20,
-    to: 60,
-};
+const DEEP: Link =
+    Link { mbit_s: 10.0, slot_us: 1000.0, rtt_ms: 50.0, queue: FIFO, loss: 0.0, from: 20, to: 60 };
 
 /// Fast enough for any call, in short slots.
 const FAST: Link = Link { mbit_s: 50.0, slot_us: 200.0, ..DEEP };

@@ -169,7 +169,10 @@ fn each_kind_says_what_it_needs_and_of_which_layers() {
         each(true).iter().filter(|config| of(config)).map(AqmConfig::name).collect()
     };
     assert_eq!(names(AqmConfig::needs_rate), ["ared", "pdpc"]);
-    assert_eq!(names(|config| !config.needs_room()), ["none", "codel", "dualpi2", "l4span", "pdu_set"]);
+    assert_eq!(
+        names(|config| !config.needs_room()),
+        ["none", "codel", "dualpi2", "l4span", "pdu_set"]
+    );
 }
 
 #[test]

@@ -38,20 +38,16 @@ impl Feed {
         gate: &mut Gate,
     ) {
         let (entered, waits) = (bearer.queue().counters().arrived, bearer.view());
-        let left = Count {
-            packets: entered.packets - waits.packets,
-            bytes: entered.bytes - waits.bytes,
-        };
+        let left =
+            Count { packets: entered.packets - waits.packets, bytes: entered.bytes - waits.bytes };
         self.report(now, left);
         while let Some(&(at, left)) = self.coming.front()
             && at <= now
         {
             self.coming.pop_front();
             let before = core::mem::replace(&mut self.left, left);
-            let freed = Count {
-                packets: left.packets - before.packets,
-                bytes: left.bytes - before.bytes,
-            };
+            let freed =
+                Count { packets: left.packets - before.packets, bytes: left.bytes - before.bytes };
             let below = entered.bytes + under_way.bytes - left.bytes;
             gate.report_delivery(at, self.id.drb, freed, below);
         }

@@ -19,9 +19,7 @@ use crate::results::FrameResult;
 use crate::times::Times;
 use crate::traffic::{UDP_HEADER_BYTES, check_payload};
 use justfull_base::error::ensure;
-use justfull_base::{
-    BitRate, Bytes, ConfigError, Duration, Instant, PduSet, Ratio, Rng, table,
-};
+use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, PduSet, Ratio, Rng, table};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 

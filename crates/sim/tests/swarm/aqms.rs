@@ -6,17 +6,15 @@ use justfull_queue::aqm::codel::Variant;
 use justfull_queue::aqm::dualpi2::{DualPi2Config, Preset};
 use justfull_queue::aqm::pie::Estimate;
 use justfull_queue::aqm::{
-    ARedConfig, AdaptiveRedConfig, CoDelConfig, PdpcConfig, PduSetConfig, PieConfig, RedConfig, TtlRed1Config,
-    TtlRed2Config,
+    ARedConfig, AdaptiveRedConfig, CoDelConfig, PdpcConfig, PduSetConfig, PieConfig, RedConfig,
+    TtlRed1Config, TtlRed2Config,
 };
 use justfull_queue::{AqmConfig, Limit};
 
 /// An AQM of any kind but of those that need delivery reports; a kind that needs the rate only if
 /// `is_told`.
 pub(crate) fn aqm(rng: &mut Rng, is_told: bool) -> AqmConfig {
-    let fits = |config: &AqmConfig| {
-        !config.needs_reports() && (is_told || !config.needs_rate())
-    };
+    let fits = |config: &AqmConfig| !config.needs_reports() && (is_told || !config.needs_rate());
     let drawn = kind(rng, AqmConfig::all(), fits);
     let (ecn, max_p) = (rng.chance(0.7), Ratio(rng.unit()));
     let (low, high) = (micros(rng, 100, 20_000), micros(rng, 50_000, 300_000));
