@@ -63,7 +63,8 @@ fn rates_that_are_all_alike_make_a_step() {
         aqm.l4s_probability()
     };
     // 5 B/us for 10 ms.
-    assert_eq!([p(50_000), p(50_001)], [0.0, 1.0]);
+    near(p(50_000), 0.0);
+    near(p(50_001), 1.0);
 }
 
 #[test]
@@ -82,9 +83,10 @@ fn the_rates_of_the_last_packets_count_and_short_times_keep_the_rate() {
     report(&mut aqm, 3_850, 10, 0);
     let [mean, _] = aqm.rates.mean_and_deviation().expect("two rates");
     near(mean, 8.0);
-    let before = aqm.p;
+    // A report without departures changes nothing.
     report(&mut aqm, 9_000, 0, 1_000_000);
-    assert_eq!(aqm.p, before, "a report without departures changes nothing");
+    near(aqm.classic_probability(), 0.0);
+    near(aqm.l4s_probability(), 0.0);
 }
 
 #[test]
