@@ -86,7 +86,15 @@ pub fn run_all(
     threads: usize,
     watch: &Watch,
 ) -> Result<Vec<Outcome>, ScenarioError> {
-    run_by(runs, threads, watch, |scenario, job| simulated(scenario, job, watch))
+    let each = threads_of_each(threads, runs.len());
+    run_by(runs, threads, watch, |scenario, job| {
+        scenario.built(job).map(|world| world.run_on(each, &mut Watched::new(watch)))
+    })
+}
+
+/// Threads that each of `runs` runs may use, if all together may use `threads`.
+fn threads_of_each(threads: usize, runs: usize) -> usize {
+    (threads / runs.max(1)).max(1)
 }
 
 /// Simulates one run; none if it was cancelled.
@@ -98,7 +106,7 @@ pub fn simulated(
     job: &Job,
     watch: &Watch,
 ) -> Result<Option<RunResult>, ScenarioError> {
-    scenario.built(job).map(|world| world.run(&mut Watched::new(watch)))
+    scenario.built(job).map(|world| world.run_on(1, &mut Watched::new(watch)))
 }
 
 /// Executes `runs`, each by `one`, like [`run_all`].
@@ -221,12 +229,13 @@ pub fn compare<S: RunSink>(
     watch: &Watch,
     sink: &S,
 ) -> Result<Comparison, S::Error> {
+    let each = threads_of_each(threads, scenario.jobs().len());
     compare_by(scenario, threads, watch, |index, job| {
         let mut progress = Watched::new(watch);
         let Some(mut tap) = sink.open(index, scenario, job, progress.stop())? else {
-            return Ok(scenario.built(job)?.run(&mut progress));
+            return Ok(scenario.built(job)?.run_on(each, &mut progress));
         };
-        let result = scenario.tapped(job, &mut *tap)?.run(&mut progress);
+        let result = scenario.tapped(job, &mut *tap)?.run_on(each, &mut progress);
         tap.close(result.as_ref())?;
         Ok(result)
     })

@@ -245,6 +245,12 @@ impl<T: Copy> Uplink<T> {
         Some(self.accesses.as_mut()?.drain(..))
     }
 
+    /// True if the cell needs requests and grants, since UEs have DRX.
+    #[must_use]
+    pub const fn notes_accesses(&self) -> bool {
+        self.accesses.is_some()
+    }
+
     fn note(&mut self, at: Instant, ue: u32, granted: bool) {
         if let Some(accesses) = &mut self.accesses {
             accesses.push(UplinkAccess { at, ue, granted });

@@ -161,6 +161,20 @@ impl<T> Wires<T> {
         self.wires.push(wire);
     }
 
+    /// The least delay of a wire.
+    #[must_use]
+    pub fn least_delay(&self) -> Duration {
+        self.wires.iter().map(|wire| wire.delay).min().unwrap_or(Duration::ZERO)
+    }
+
+    /// Arrival of the first item that `is`; never if there is none.
+    pub fn first_of(&self, is: impl Fn(&T) -> bool) -> Instant {
+        let of_wire = |wire: &Wire<T>| {
+            wire.flight.iter().find(|(_, item)| is(item)).map(|(arrives, _)| *arrives)
+        };
+        self.wires.iter().filter_map(of_wire).min().unwrap_or(Instant::NEVER)
+    }
+
     /// Number of wires.
     pub fn count(&self) -> u32 {
         self.wires.len() as u32

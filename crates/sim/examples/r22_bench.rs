@@ -97,7 +97,7 @@ fn main() {
     let rapid = || Some(ControlConfig::Rapid(Config::default()));
     for (name, control) in [("r22_vanilla", None), ("r22_rapid", rapid())] {
         if arguments.select(name) {
-            let ran = Ran::of(|| r22(control), Duration::from_millis(2_600));
+            let ran = Ran::of(1, || r22(control), Duration::from_millis(2_600));
             let flows = &ran.result.flows;
             let ends: Vec<f64> = flows.iter().filter_map(|flow| flow.completed_s).collect();
             let rtts: Vec<f64> = flows.iter().map(|flow| flow.rtt.mean_ms).collect();

@@ -99,7 +99,7 @@ fn main() {
     cases.extend(arguments.0.iter().filter_map(|name| Some((name.as_str(), growth(ues(name)?)))));
     for (name, config) in cases {
         if arguments.select(name) {
-            let ran = Ran::of(|| config, Duration::from_secs(40));
+            let ran = Ran::of(1, || config, Duration::from_secs(40));
             let goodput = ran.result.flows[0].goodput_mbit_s;
             ran.print(name, &arguments, &format!("{goodput:.2} Mbit/s"));
         }

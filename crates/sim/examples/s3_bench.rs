@@ -70,7 +70,7 @@ fn main() {
     for (name, ues, seconds) in [("s3_one_ue", 1, 60), ("s3", 10_000, 60), ("s3_short", 2_000, 4)] {
         if arguments.select(name) {
             let duration = Duration::from_secs(seconds);
-            let ran = Ran::of(|| s3(ues, duration), duration.scaled(2.0 / 3.0));
+            let ran = Ran::of(1, || s3(ues, duration), duration.scaled(2.0 / 3.0));
             let (delay, used) = (&ran.result.flows[0].delay, ran.result.cell.utilisation);
             let text = format!(
                 "delay {:.3} ms (p99 {:.3} ms), {:.1} % of blocks used, {} KiB",

@@ -1,11 +1,11 @@
 //! The workload of a site: 64 cells of 20 MHz with 100 UEs each, for 10 simulated seconds.
 //!
-//! `cargo run --release -p justfull-sim --example site_bench -- [--json] [site | site_quiet |
-//! site_few]` prints the wall time, with the construction, the counters, which must not depend on
-//! speed, and the memory. In `site` each UE has a call, a page or a download, and one UE of each
-//! cell moves to the next cell and back. In `site_quiet` only one UE of each cell has a call, and
-//! `site_few` has only these UEs: the difference in memory is the cost of the quiet UEs. `cargo
-//! xtask bench site` runs it.
+//! `cargo run --release -p justfull-sim --example site_bench -- [--json] [site | site_two |
+//! site_quiet | site_few]` prints the wall time, with the construction, the counters, which must
+//! not depend on speed, and the memory. In `site` each UE has a call, a page or a download, and one
+//! UE of each cell moves to the next cell and back. `site_two` is the same on two threads. In
+//! `site_quiet` only one UE of each cell has a call, and `site_few` has only these UEs: the
+//! difference in memory is the cost of the quiet UEs. `cargo xtask bench site` runs it.
 
 use justfull_base::{BitRate, Duration, Qfi};
 use justfull_queue::Limit;
@@ -105,11 +105,15 @@ fn site(each: u32, all: bool, duration: Duration) -> WorldConfig {
 fn main() {
     let arguments = Arguments::read();
     let duration = Duration::from_secs(10);
-    for (name, each, all) in
-        [("site_few", 1, false), ("site_quiet", 100, false), ("site", 100, true)]
-    {
+    for (name, each, all, threads) in [
+        ("site_few", 1, false, 1),
+        ("site_quiet", 100, false, 1),
+        ("site", 100, true, 1),
+        ("site_two", 100, true, 2),
+    ] {
         if arguments.select(name) {
-            let ran = Ran::of(|| site(each, all, duration), duration.scaled(2.0 / 3.0));
+            let make = || site(each, all, duration);
+            let ran = Ran::of(threads, make, duration.scaled(2.0 / 3.0));
             let handovers = ran.result.cells.as_ref().map_or(0, |cells| cells.handovers.len());
             let used = ran.result.cell.utilisation * 100.0;
             let text =

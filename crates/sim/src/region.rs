@@ -9,12 +9,14 @@
 //! UPF, and the arrival of the end marker (`justfull_run::cells`). A UE begins no other handover
 //! before the end marker: a move that is due earlier begins then.
 
+mod ahead;
 mod home;
 mod legs;
 mod log;
 mod split;
 mod xn;
 
+pub(crate) use self::ahead::Stretch;
 pub(crate) use self::log::Sited;
 
 use self::home::{Home, Phase};
@@ -52,6 +54,8 @@ pub(crate) struct Region {
     wakes: Vec<Instant>,
     first: Instant,
     homes: Vec<Home>,
+    /// UEs that have left a cell and whose end marker has not arrived.
+    under_way: usize,
     /// The next step of each UE: a move or a part of its handover.
     steps: Timers,
     /// Key of the random numbers of failures.
@@ -98,6 +102,7 @@ impl Region {
             flows,
             cells: Vec::new(),
             homes,
+            under_way: 0,
             steps,
             key: stream_key(common.seed, "handover.failure"),
             splits: Splits::default(),
@@ -426,6 +431,7 @@ impl Region {
         let due = now + self.interruption(ue, record);
         let home = &mut self.homes[ue as usize];
         home.leave(departure.context);
+        self.under_way += 1;
         home.unknown = self.config.handover.conditional;
         home.due = due;
         for data in departure.data {
@@ -515,6 +521,7 @@ impl Region {
         let (source, target, record) = (home.source as usize, home.serving, home.record);
         let held = std::mem::take(&mut home.held);
         home.phase = Phase::Settled;
+        self.under_way -= 1;
         home.due = home.next_decision(now);
         self.steps.arm(ue, home.due);
         self.on_cell(target, around, |cell, sited| {

@@ -144,6 +144,11 @@ impl Senders {
         &self.members
     }
 
+    /// True if one of them opens new connections.
+    pub(crate) fn reconnect(&self) -> bool {
+        self.members.iter().any(|member| member.reconnects.is_some())
+    }
+
     /// `ack` reaches sender `i`, which may [`transmit`](Senders::transmit) afterwards. Returns its
     /// sample of the round-trip time.
     #[inline]

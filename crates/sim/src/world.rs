@@ -25,6 +25,7 @@ use justfull_run::tap::{Listener, Tap};
 use justfull_run::uplink::Up;
 use justfull_run::{Plan, WorldConfig};
 
+mod ahead;
 mod build;
 mod finish;
 mod reported;
@@ -39,6 +40,28 @@ pub trait Progress {
 impl Progress for () {
     fn advanced(&mut self, _now: Instant) -> bool {
         true
+    }
+}
+
+/// The reports of a run to its [`Progress`], one for each hundredth.
+struct Reports {
+    end: Instant,
+    every: Duration,
+    /// The report follows the first step after this instant.
+    at: Instant,
+}
+
+impl Reports {
+    fn new(duration: Duration) -> Self {
+        let end = Instant::ZERO + duration;
+        let every = Duration::from_nanos((duration.as_nanos() / 100).max(1));
+        Self { end, every, at: (Instant::ZERO + every).min(end) }
+    }
+
+    /// Reports that the run has reached `now`. False if `progress` ends the run.
+    fn report(&mut self, now: Instant, progress: &mut dyn Progress) -> bool {
+        self.at = (now + self.every).min(self.end);
+        progress.advanced(now.min(self.end))
     }
 }
 
@@ -76,7 +99,7 @@ impl World {
     /// On a bug of the simulator that leaves no result; with `assert_bound`, if a packet beats the
     /// bound.
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
-        self.run_to_end(progress)
+        self.run_step_by_step(progress)
     }
 }
 
@@ -97,12 +120,27 @@ impl<'a> World<&'a mut (dyn Tap + 'a)> {
     /// On a bug of the simulator that leaves no result; with `assert_bound`, if a packet beats the
     /// bound.
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
-        self.run_to_end(progress)
+        self.run_step_by_step(progress)
     }
 }
 
 impl<T: Listener> World<T> {
-    fn run_to_end(self, progress: &mut dyn Progress) -> Option<RunResult> {
+    /// Like [`World::run`], but a world of many cells goes forward in stretches of time, on at most
+    /// `threads` threads. The result is that of `run`.
+    ///
+    /// # Panics
+    /// The panics of `run`.
+    pub fn run_on(self, threads: usize, progress: &mut dyn Progress) -> Option<RunResult> {
+        match self.stretch() {
+            Some(most) => {
+                let threads = self.threads(threads);
+                self.run_ahead(threads, most, progress)
+            }
+            None => self.run_step_by_step(progress),
+        }
+    }
+
+    fn run_step_by_step(self, progress: &mut dyn Progress) -> Option<RunResult> {
         // Two loops, so that a step with one cell costs nothing for several.
         if self.several.is_some() {
             self.run_by(Self::step_several, progress)
@@ -117,19 +155,17 @@ impl<T: Listener> World<T> {
         step: impl Fn(&mut Self, Instant) -> Instant,
         progress: &mut dyn Progress,
     ) -> Option<RunResult> {
-        let end = Instant::ZERO + self.plan.duration;
-        let report_every = Duration::from_nanos((self.plan.duration.as_nanos() / 100).max(1));
-        let mut report_at = (Instant::ZERO + report_every).min(end);
+        let mut reports = Reports::new(self.plan.duration);
+        let end = reports.end;
         loop {
             let now = step(&mut self, end);
-            if now > report_at {
-                if !progress.advanced(now.min(end)) {
+            if now > reports.at {
+                if !reports.report(now, progress) {
                     return None;
                 }
                 if now > end {
                     return Some(self.finish());
                 }
-                report_at = (now + report_every).min(end);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! `cargo xtask bench site`: 64 cells of 100 UEs for 10 simulated seconds, and the memory of a
-//! quiet UE among them.
+//! `cargo xtask bench site`: 64 cells of 100 UEs for 10 simulated seconds on one thread and on two,
+//! and the memory of a quiet UE among them.
 //!
 //! The program is `site_bench` in `crates/sim/examples`.
 
@@ -10,6 +10,9 @@ use crate::Outcome;
 
 /// Longest time of `site` in milliseconds: what it simulates.
 const CEILING_MS: f64 = 10_000.0;
+
+/// How many times as fast two threads are as one, at least.
+const GAIN_FLOOR: f64 = 1.8;
 
 /// Most bytes of a quiet UE.
 const QUIET_CEILING: f64 = 1_536.0;
@@ -23,48 +26,74 @@ const ROUNDS: usize = 3;
 pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
     let program = build(root, Profile::Release, "justfull-sim", "site_bench")?;
     let [few, quiet] = [measure(&program, "site_few")?, measure(&program, "site_quiet")?];
-    let mut site = Vec::with_capacity(ROUNDS);
+    let [mut one, mut two] = [Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS)];
     for _ in 0..ROUNDS {
-        site.push(measure(&program, "site")?);
+        one.push(measure(&program, "site")?);
+        two.push(measure(&program, "site_two")?);
     }
-    print!("{}", report(&few, &quiet, &site));
-    judge(&violations(&few, &quiet, &site), enforce)
+    let measured = Measured { few, quiet, one, two };
+    print!("{}", measured.report());
+    judge(&measured.violations(), enforce)
+}
+
+/// The runs.
+struct Measured {
+    few: Run,
+    quiet: Run,
+    /// `site` on one thread.
+    one: Vec<Run>,
+    /// `site` on two threads.
+    two: Vec<Run>,
 }
 
 fn least_ms(runs: &[Run]) -> f64 {
     runs.iter().map(|run| run.wall_ms).fold(f64::INFINITY, f64::min)
 }
 
-/// Bytes of a quiet UE.
-fn quiet_bytes(few: &Run, quiet: &Run) -> f64 {
-    (quiet.rss_kib as f64 - few.rss_kib as f64) * 1024.0 / QUIET
-}
+impl Measured {
+    /// Bytes of a quiet UE.
+    fn quiet_bytes(&self) -> f64 {
+        (self.quiet.rss_kib as f64 - self.few.rss_kib as f64) * 1024.0 / QUIET
+    }
 
-fn report(few: &Run, quiet: &Run, site: &[Run]) -> String {
-    let (bytes, least) = (quiet_bytes(few, quiet), least_ms(site));
-    let Some(run) = site.first() else { return String::new() };
-    let each = least * 1e6 / (run.packets + run.drops).max(1) as f64;
-    format!(
-        "64 cells of 100 UEs, 10 s: {least:.0} ms, {} packets, {each:.0} ns a packet, {} KiB, digest \
-         {}\na quiet UE: {bytes:.0} bytes\n",
-        run.packets, run.rss_kib, run.digest
-    )
-}
+    /// How many times as fast two threads are as one.
+    fn gain(&self) -> f64 {
+        least_ms(&self.one) / least_ms(&self.two)
+    }
 
-/// Every violation of a limit, one sentence each.
-fn violations(few: &Run, quiet: &Run, site: &[Run]) -> Vec<String> {
-    let mut found = Vec::new();
-    let (bytes, least) = (quiet_bytes(few, quiet), least_ms(site));
-    if bytes > QUIET_CEILING {
-        found.push(format!("a quiet UE: {bytes:.0} bytes, at most {QUIET_CEILING}"));
+    fn report(&self) -> String {
+        let [one, two] = [&self.one, &self.two].map(|runs| least_ms(runs));
+        let (bytes, gain) = (self.quiet_bytes(), self.gain());
+        let Some(run) = self.one.first() else { return String::new() };
+        let each = one * 1e6 / (run.packets + run.drops).max(1) as f64;
+        format!(
+            "64 cells of 100 UEs, 10 s: {one:.0} ms, {} packets, {each:.0} ns a packet, {} KiB, \
+             digest {}\non two threads: {two:.0} ms, {gain:.2} times as fast\na quiet UE: \
+             {bytes:.0} bytes\n",
+            run.packets, run.rss_kib, run.digest
+        )
     }
-    if least > CEILING_MS {
-        found.push(format!("site: {least:.0} ms, at most {CEILING_MS}"));
+
+    /// Every violation of a limit, one sentence each.
+    fn violations(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let (bytes, gain) = (self.quiet_bytes(), self.gain());
+        if bytes > QUIET_CEILING {
+            found.push(format!("a quiet UE: {bytes:.0} bytes, at most {QUIET_CEILING}"));
+        }
+        let least = least_ms(&self.two);
+        if least > CEILING_MS {
+            found.push(format!("site on two threads: {least:.0} ms, at most {CEILING_MS}"));
+        }
+        if gain < GAIN_FLOOR {
+            found.push(format!("two threads: {gain:.2} times as fast, at least {GAIN_FLOOR}"));
+        }
+        let digest = &self.one[0].digest;
+        if self.one.iter().chain(&self.two).any(|run| run.digest != *digest) {
+            found.push("site: two runs did different work".to_string());
+        }
+        found
     }
-    if site.iter().any(|run| run.digest != site[0].digest) {
-        found.push("site: two runs did different work".to_string());
-    }
-    found
 }
 
 #[cfg(test)]
@@ -85,12 +114,22 @@ mod tests {
 
     #[test]
     fn every_limit_is_enforced() {
-        let (few, quiet) = (run(1.0, 3_000, "0"), run(1.0, 3_000 + 9_000, "0"));
-        let site = [run(9_000.0, 30_000, "1"), run(11_000.0, 30_000, "1")];
-        assert_eq!(violations(&few, &quiet, &site), Vec::<String>::new());
-        assert!(report(&few, &quiet, &site).contains("9000 ms, 90 packets"));
-        let heavy = run(1.0, 13_000, "0");
-        let slow = [run(10_001.0, 30_000, "1"), run(10_001.0, 30_000, "2")];
-        assert_eq!(violations(&few, &heavy, &slow).len(), 3);
+        let few = || run(1.0, 3_000, "0");
+        let sound = Measured {
+            few: few(),
+            quiet: run(1.0, 3_000 + 9_000, "0"),
+            one: vec![run(15_000.0, 30_000, "1"), run(17_000.0, 30_000, "1")],
+            two: vec![run(9_000.0, 30_000, "1"), run(8_000.0, 30_000, "1")],
+        };
+        assert_eq!(sound.violations(), Vec::<String>::new());
+        assert!(sound.report().contains("15000 ms, 90 packets"));
+        assert!(sound.report().contains("8000 ms, 1.88 times as fast"));
+        let faulty = Measured {
+            few: few(),
+            quiet: run(1.0, 13_000, "0"),
+            one: vec![run(15_000.0, 30_000, "1")],
+            two: vec![run(10_001.0, 30_000, "2")],
+        };
+        assert_eq!(faulty.violations().len(), 4);
     }
 }

@@ -42,15 +42,15 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Runs the world of `make`; allocations count from `warm` on.
+    /// Runs the world of `make` on at most `threads` threads; allocations count from `warm` on.
     #[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
-    pub(crate) fn of(make: impl FnOnce() -> WorldConfig, warm: Duration) -> Self {
+    pub(crate) fn of(threads: usize, make: impl FnOnce() -> WorldConfig, warm: Duration) -> Self {
         let start = std::time::Instant::now();
         let config = make();
         let world = World::new(&config).expect("the workload is sound");
         drop(config);
         let mut counter = AfterWarmup::new(Instant::ZERO + warm);
-        let result = world.run(&mut counter).expect("nobody ends it");
+        let result = world.run_on(threads, &mut counter).expect("nobody ends it");
         let wall_ms = start.elapsed().as_secs_f64() * 1e3;
         let packets = result.conservation.delivered;
         Self {

@@ -29,18 +29,20 @@ impl<T: Listener> World<T> {
         if now > end {
             return now;
         }
-        links.monitor.calls += 1;
-        if before == now {
-            self.act_before_cell(now);
-        } else if arrival == now {
-            self.reach_upf(now);
-        } else if acts == now {
+        if acts == now && before > now && arrival > now {
             if let Some(accesses) = links.uplink.take_accesses() {
                 accesses.for_each(|access| region.note_access(access));
             }
             let beyond = end + Duration::from_nanos(1);
             let until = before.min(arrival).min(after).min(beyond);
             return region.act(now, until, &mut Around { hosts, links });
+        }
+        // Cells count their calls themselves: the number of steps depends on who else is due.
+        links.monitor.calls += 1;
+        if before == now {
+            self.act_before_cell(now);
+        } else if arrival == now {
+            self.reach_upf(now);
         } else {
             self.act_after_cell(now);
         }

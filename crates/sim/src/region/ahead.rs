@@ -1,0 +1,319 @@
+//! Cells that run ahead of the hosts, each on any thread.
+//!
+//! A cell depends on packets that its UPF receives, on handovers, and on data over Xn, and on
+//! nothing else. Between two instants of handovers and Xn it can therefore serve all packets that
+//! have left their servers, up to the delay of the core ahead of these. It writes down its events
+//! and deliveries, from which hosts and records read them later, in the order of a run without a
+//! lead.
+
+use super::home::Phase;
+use super::log::Sited;
+use super::{Around, Region};
+use crate::cell::Cell;
+use crate::radio::Radio;
+use justfull_base::{Duration, Event, Instant, Packet, Probe};
+use justfull_ran::{Egress, StatusWay};
+use justfull_run::CoreLoss;
+use justfull_run::tap::Listener;
+use justfull_run::wire::Wires;
+
+/// Something that a cell has done.
+enum Deed {
+    /// It has taken the next packet of the core.
+    Took,
+    /// It has acted at this instant.
+    Acted(Instant),
+    Event(Instant, Event),
+    /// It has delivered a packet, whose last byte left the RLC at `left` if the MAC allocates
+    /// resource blocks.
+    Delivered {
+        now: Instant,
+        left: Option<Instant>,
+        packet: Packet,
+        bound: Option<Instant>,
+    },
+}
+
+/// Deeds in order.
+#[derive(Default)]
+struct Deeds(Vec<Deed>);
+
+impl Probe for Deeds {
+    fn on_event(&mut self, now: Instant, event: &Event) {
+        self.0.push(Deed::Event(now, *event));
+    }
+}
+
+impl Egress for Deeds {
+    fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.0.push(Deed::Delivered { now, left: None, packet: *packet, bound });
+    }
+
+    fn deliver_from_air(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        bound: Option<Instant>,
+    ) {
+        self.0.push(Deed::Delivered { now, left: Some(left), packet: *packet, bound });
+    }
+
+    fn send_status(&mut self, _now: Instant, _ue: u32, _handle: u32, _bytes: u32) -> StatusWay {
+        StatusWay::Delayed
+    }
+}
+
+/// A packet that the UPF receives, with its QoS flow.
+struct Arrival {
+    at: Instant,
+    packet: Packet,
+    qos: Option<u8>,
+    lost: bool,
+}
+
+/// One cell in a stretch.
+#[derive(Default)]
+pub(crate) struct Lane {
+    arrivals: Vec<Arrival>,
+    deeds: Deeds,
+    /// Number of deeds that have been read.
+    read: usize,
+}
+
+impl Lane {
+    /// Lets `cell` act before `until`.
+    pub(crate) fn run(&mut self, cell: &mut Cell, until: Instant) {
+        let Self { arrivals, deeds, .. } = self;
+        for Arrival { at, mut packet, qos, lost } in arrivals.drain(..) {
+            act_before(cell, at, deeds);
+            deeds.0.push(Deed::Took);
+            if lost {
+                cell.stack.lose_stamped(at, packet, deeds);
+            } else {
+                cell.stack.input_stamped(at, &mut packet, qos, deeds);
+            }
+        }
+        act_before(cell, until, deeds);
+    }
+
+    /// When the cell acts next, if no arrival comes before.
+    fn acts(&self) -> Instant {
+        match self.deeds.0.get(self.read) {
+            Some(Deed::Acted(at)) => *at,
+            _ => Instant::NEVER,
+        }
+    }
+}
+
+fn act_before(cell: &mut Cell, until: Instant, deeds: &mut Deeds) {
+    while cell.next() < until {
+        let now = cell.next();
+        deeds.0.push(Deed::Acted(now));
+        cell.wake_before(now, now + Duration::from_nanos(1), deeds);
+    }
+}
+
+/// An arrival at the UPF, which goes to a cell.
+#[derive(Clone, Copy)]
+struct Entry {
+    at: Instant,
+    flow: u32,
+    cell: u32,
+}
+
+/// The deeds of all cells in a stretch of time.
+pub(crate) struct Stretch {
+    /// The end of the stretch, which is not part of it.
+    pub(crate) until: Instant,
+    pub(crate) lanes: Vec<Lane>,
+    /// Arrivals in order.
+    entries: Vec<Entry>,
+    /// Number of arrivals that have been read.
+    read: usize,
+    /// When each cell acts next, and the first of them.
+    acts: Vec<Instant>,
+    first: Instant,
+}
+
+impl Stretch {
+    /// An empty stretch of `cells` cells.
+    pub(crate) fn new(cells: usize) -> Self {
+        Self {
+            until: Instant::ZERO,
+            lanes: (0..cells).map(|_| Lane::default()).collect(),
+            entries: Vec::new(),
+            read: 0,
+            acts: vec![Instant::NEVER; cells],
+            first: Instant::NEVER,
+        }
+    }
+
+    /// Begins an empty stretch that ends at `until`.
+    pub(crate) fn begin(&mut self, until: Instant) {
+        self.until = until;
+        self.entries.clear();
+        self.read = 0;
+        for lane in &mut self.lanes {
+            lane.deeds.0.clear();
+            lane.read = 0;
+        }
+        self.open();
+    }
+
+    /// All cells have run: their deeds can be read.
+    pub(crate) fn open(&mut self) {
+        for (acts, lane) in self.acts.iter_mut().zip(&self.lanes) {
+            *acts = lane.acts();
+        }
+        self.find_first();
+    }
+
+    fn find_first(&mut self) {
+        self.first = self.acts.iter().copied().min().unwrap_or(Instant::NEVER);
+    }
+
+    /// The next arrival at the UPF.
+    pub(crate) fn arrival(&self) -> Instant {
+        self.entries.get(self.read).map_or(Instant::NEVER, |entry| entry.at)
+    }
+
+    /// The next instant at which a cell acts.
+    pub(crate) const fn acts_at(&self) -> Instant {
+        self.first
+    }
+}
+
+impl Region {
+    /// True if the cells depend on nothing but the core, handovers and Xn.
+    pub(crate) const fn may_run_ahead(&self) -> bool {
+        !self.splits.of_legs.on
+    }
+
+    /// Number of cells.
+    pub(crate) const fn count(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The first instant, up to `most`, at which cells depend on each other: a step of a handover,
+    /// an arrival over Xn, or an arrival over `core` for a UE that is on its way between cells.
+    pub(crate) fn meets(&self, core: &Wires<Packet>, most: Instant) -> Instant {
+        let meets = self.next_between().min(most);
+        if self.under_way == 0 {
+            return meets;
+        }
+        let is_under_way = |packet: &Packet| {
+            let home = &self.homes[self.ue_of(packet.flow) as usize];
+            !matches!(home.phase, Phase::Settled | Phase::Preparing)
+        };
+        meets.min(core.first_of(is_under_way))
+    }
+
+    /// The packets that arrive over `core` before the end of `stretch` go to its cells; `loss`
+    /// takes some.
+    pub(crate) fn take_arrivals(
+        &mut self,
+        core: &mut Wires<Packet>,
+        mut loss: Option<&mut CoreLoss>,
+        stretch: &mut Stretch,
+    ) {
+        let mut packet = Packet::default();
+        while core.next() < stretch.until {
+            let at = core.next();
+            core.pop_into(at, &mut packet);
+            let cell = self.homes[self.flows.ue_of(packet.flow) as usize].serving;
+            let lost = loss.as_mut().is_some_and(|loss| loss.takes_next());
+            let qos = self.flows.stamp(at, &mut packet, &self.cells[cell as usize].stack);
+            stretch.entries.push(Entry { at, flow: packet.flow, cell });
+            stretch.lanes[cell as usize].arrivals.push(Arrival { at, packet, qos, lost });
+        }
+    }
+
+    /// Takes the cells, which act without the region until they are [put
+    /// back](Self::put_back).
+    pub(crate) fn take_cells(&mut self) -> Vec<Cell> {
+        std::mem::take(&mut self.cells)
+    }
+
+    /// Puts the cells back.
+    pub(crate) fn put_back(&mut self, cells: Vec<Cell>) {
+        self.cells = cells;
+        for (wake, cell) in self.wakes.iter_mut().zip(&self.cells) {
+            *wake = cell.next();
+        }
+        self.first = self.wakes.iter().copied().min().unwrap_or(Instant::NEVER);
+    }
+
+    /// Hosts and records read what cells have done at `now` with the packets that reach the UPF
+    /// then.
+    pub(crate) fn read_arrivals<T: Listener>(
+        &mut self,
+        now: Instant,
+        stretch: &mut Stretch,
+        around: &mut Around<'_, T>,
+    ) {
+        while let Some(&Entry { flow, cell, .. }) =
+            stretch.entries.get(stretch.read).filter(|entry| entry.at == now)
+        {
+            stretch.read += 1;
+            around.links.monitor.calls += 1;
+            around.links.monitor.recorder.entered(now, flow);
+            self.read_deeds(cell, stretch, around);
+            // Before its arrival the cell had no act.
+            stretch.first = stretch.first.min(stretch.acts[cell as usize]);
+        }
+    }
+
+    /// Hosts and records read what the cells that act first, at `now`, have done then.
+    pub(crate) fn read_acts<T: Listener>(
+        &mut self,
+        now: Instant,
+        stretch: &mut Stretch,
+        around: &mut Around<'_, T>,
+    ) {
+        for c in 0..stretch.acts.len() {
+            if stretch.acts[c] == now {
+                around.links.monitor.calls += 1;
+                self.read_deeds(c as u32, stretch, around);
+            }
+        }
+        stretch.find_first();
+    }
+
+    /// Hosts and records read the deeds of cell `c` at its next arrival or act.
+    fn read_deeds<T: Listener>(
+        &mut self,
+        c: u32,
+        stretch: &mut Stretch,
+        around: &mut Around<'_, T>,
+    ) {
+        let Self { log, backlogs, splits, .. } = self;
+        let Around { hosts, links } = around;
+        let sited = &mut Sited {
+            radio: &mut Radio { hosts, links, delivered: false },
+            log,
+            cell: c,
+            of_legs: &mut splits.of_legs,
+            backlogs: backlogs.as_deref_mut(),
+        };
+        let lane = &mut stretch.lanes[c as usize];
+        for deed in &lane.deeds.0[lane.read + 1..] {
+            lane.read += 1;
+            match deed {
+                Deed::Took | Deed::Acted(_) => {
+                    stretch.acts[c as usize] = lane.acts();
+                    return;
+                }
+                Deed::Event(now, event) => sited.on_event(*now, event),
+                Deed::Delivered { now, left: None, packet, bound } => {
+                    sited.deliver(*now, packet, *bound);
+                }
+                Deed::Delivered { now, left: Some(left), packet, bound } => {
+                    sited.deliver_from_air(*now, *left, packet, *bound);
+                }
+            }
+        }
+        lane.read += 1;
+        stretch.acts[c as usize] = Instant::NEVER;
+    }
+}
