@@ -74,7 +74,16 @@ table! {
         /// From the UE's departure to the end of T304.
         t304: Duration = Duration::from_millis(200),
             within(Duration::from_millis(50), Duration::from_secs(10)), "TS 38.331 t304";
-        /// From the end of T304 to the UE's first slot in the target.
+        /// Radio links fail: a UE with `ue.a3` whose serving cell's SINR stays below `qout` for
+        /// `t310` re-establishes its connection in the best other cell, which then fetches its
+        /// context and its data.
+        rlf: bool = false, free(), "TS 38.331 section 5.3.10.3";
+        /// The SINR below which the UE's radio link is out of synchronisation.
+        qout: f64 as "dB" = -8.0, within(-30.0, 30.0), "TS 38.133 section 8.1.1";
+        /// Time for which the link must stay out of synchronisation.
+        t310: Duration = Duration::from_secs(1), at_most(Duration::from_secs(10)), "TS 38.331 t310";
+        /// From the end of T304, or from a failure of the radio link, to the UE's first slot in the
+        /// target.
         reestablishment: Duration = Duration::from_millis(100), at_most(Duration::from_secs(10)),
             "TS 38.133 section 6.2.1";
         /// The source forwards. If false, it drops waiting packets and packets that still arrive.
@@ -264,6 +273,10 @@ impl CellsConfig {
         let (places, ues) = (self.places.len(), common.ues.len());
         let why = "each UE is in a cell";
         ensure(places == ues, "places", &places, &format!("{ues}, as there are UEs"), why)?;
+        let measured = self.places.iter().any(|place| place.a3.is_some());
+        let why = "measurements show that a link fails";
+        let ok = !self.handover.rlf || measured;
+        ensure(ok, "handover.rlf", &true, "false without a UE that has a3", why)?;
         for (i, place) in self.places.iter().enumerate() {
             place.validate(n).map_err(|e| e.within(&format!("ue[{i}]")))?;
             self.validate_split(i, place, common)?;

@@ -404,18 +404,20 @@ impl Region {
 
     /// The source decides on the handover of `ue` if a move is due or a measurement triggers it.
     fn decide(&mut self, now: Instant, ue: u32) {
-        let cells = &self.cells;
+        let Self { cells, homes, config, log, .. } = self;
         let signal = |cell: u32| cells[cell as usize].stack.sinr_db(ue, now);
-        let home = &mut self.homes[ue as usize];
-        let Some(to) = home.take_move(now).or_else(|| home.measure(now, cells.len(), signal))
-        else {
-            return;
-        };
+        let home = &mut homes[ue as usize];
+        let measure = |home: &mut Home| home.measure(now, cells.len(), &config.handover, signal);
+        let Some(to) = home.take_move(now).or_else(|| measure(home)) else { return };
         home.phase = Phase::Preparing;
         home.target = to;
-        let HandoverConfig { conditional, preparation, .. } = self.config.handover;
-        home.due = now + if conditional { Duration::ZERO } else { preparation };
-        home.record = self.log.decided(now, ue, home.serving, to);
+        home.record = log.decided(now, ue, home.serving, to);
+        let HandoverConfig { conditional, preparation, .. } = config.handover;
+        let at_once = conditional || home.link_failed;
+        home.due = now + if at_once { Duration::ZERO } else { preparation };
+        if home.link_failed {
+            log.failed(home.record);
+        }
     }
 
     /// `ue` leaves the source. The source begins to forward.
@@ -428,11 +430,14 @@ impl Region {
         around.links.uplink.pause(now, ue);
         self.log.left(now, ue, record);
         self.log.lost(record, departure.lost);
-        let due = now + self.interruption(ue, record);
+        let HandoverConfig { conditional, reestablishment, .. } = self.config.handover;
+        let link_failed = std::mem::take(&mut self.homes[ue as usize].link_failed);
+        let absence = if link_failed { reestablishment } else { self.interruption(ue, record) };
+        let due = now + absence;
         let home = &mut self.homes[ue as usize];
         home.leave(departure.context);
         self.under_way += 1;
-        home.unknown = self.config.handover.conditional;
+        home.unknown = conditional || link_failed;
         home.due = due;
         for data in departure.data {
             self.forward(now, ue, data, around);

@@ -294,6 +294,8 @@ fn wrong_cells_are_refused_with_their_field() {
     let to_itself = Place { moves: vec![Move { at: ms(1), to: 0 }], ..Place::default() };
     refused(&|c| of(c).places[0] = to_itself.clone().into(), "ue[0].moves[0].cell");
     refused(&|c| of(c).handover.interruption = Duration::from_secs(11), "handover.interruption");
+    refused(&|c| of(c).handover.rlf = true, "handover.rlf");
+    refused(&|c| of(c).handover.qout = 31.0, "handover.qout");
     let constant = ChannelConfig::Constant(ConstantConfig { per_slot: 1 });
     refused(&|c| of(c).cells[2].channel = constant.clone(), "cell[2].channel");
     refused(&|c| c.stack.rlc.hold = justfull_ran::config::Hold::Acknowledged, "rlc.hold");
@@ -344,6 +346,33 @@ fn event_a3_decides_where_the_neighbour_is_better_by_offset_and_hysteresis_for_l
     // the UE is at about 121.6 m after 2.48 s.
     let apart = decided(3.0, 1.0, Duration::ZERO);
     assert!((2.46..2.51).contains(&apart), "{apart}");
+}
+
+#[test]
+fn a_radio_link_that_fails_before_a_decision_is_re_established_in_the_best_other_cell() {
+    // Event A3 does not hold on this walk: 30 dB are a distance 27 times as long.
+    let mut config =
+        walk(A3Config { offset: 15.0, hysteresis: 15.0, period: ms(10), ..A3Config::default() });
+    assert_eq!(cells_of(&run(&config)).handovers.len(), 0);
+    if let Some(ChannelConfig::Umi(walk)) = &mut config.stack.ue_mut(0).channel {
+        walk.tx_power = -2.0;
+    }
+    let h = handover(&mut config);
+    (h.rlf, h.qout, h.t310, h.reestablishment) = (true, 30.0, ms(300), ms(70));
+    let result = run(&config);
+    let handovers = &cells_of(&result).handovers;
+    assert_eq!(handovers.len(), 1, "{handovers:?}");
+    let failure = &handovers[0];
+    // TR 38.901: 103 dB at 100 m, so that the SINR is 20 dB there; it is below 30 dB from 33 m on,
+    // long enough. The other cell is better from half way on, after 2 s.
+    assert!((2.0..2.03).contains(&failure.decided_s), "{failure:?}");
+    assert_eq!((failure.from.as_str(), failure.to.as_str()), ("a", "b"));
+    assert_eq!(failure.outcome, Outcome::Reestablished);
+    assert_eq!((failure.preparation_ms, failure.interruption_ms), (Some(0.0), Some(70.0)));
+    assert_eq!(cells_of(&result).disordered, 0);
+    // A link that is strong enough does not fail.
+    handover(&mut config).qout = -30.0;
+    assert_eq!(cells_of(&run(&config)).handovers.len(), 0);
 }
 
 #[test]

@@ -44,6 +44,9 @@ fn cells_and_moves_that_make_no_sense_are_refused() {
         "cell = \"west\"\na3 = { time_to_trigger = \"0s\" }",
         "my.toml:18:*: field `ue[0].a3`: found set, allowed is with a channel of kind umi *",
     );
+    let handover = "[handover]\nrlf = true\n[[cell]]";
+    Trial::new(in_two_cells(["west", "east"], "cell = \"west\"").replacen("[[cell]]", handover, 1))
+        .refused("my.toml:13:*: field `handover.rlf`: found true, allowed is false without a UE *");
     Trial::new(in_two_cells(["west", "west"], "cell = \"west\""))
         .refused("my.toml:15:*: field `cell[1].name`: found west, allowed is each name once*");
     Trial::change(

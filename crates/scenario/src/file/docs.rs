@@ -112,9 +112,11 @@ const HANDOVER: MethodDoc = MethodDoc {
            waits, and asks for access anew.",
     sources: "TS 38.300 section 9.2.3.2; TS 38.323 sections 5.1.2 and 5.4; TS 38.322 section \
               5.1.2; TS 38.413 section 8.4.4",
-    deviations: "a failed handover ends in the target, which was prepared; before a conditional \
-                 one the source keeps its data instead of sending it in vain; the PDCP status \
-                 report takes no time and no capacity; uplink data has no PDCP; the signalling takes no capacity; of UMTS there is none",
+    deviations: "a failed handover ends in the target, which was prepared; after a failure of \
+                 the radio link the UE selects the best other cell, if that is better than its \
+                 own; before a conditional handover the source keeps its data instead of sending \
+                 it in vain; the PDCP status report takes no time and no capacity; uplink data has \
+                 no PDCP; the signalling takes no capacity; of UMTS there is none",
     params: HandoverConfig::params,
 };
 

@@ -2,7 +2,7 @@
 
 use justfull_base::{Instant, Packet};
 use justfull_ran::stack::{Forwarded, UeContext};
-use justfull_run::Place;
+use justfull_run::{HandoverConfig, Place};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -49,6 +49,10 @@ pub(crate) struct Home {
     pub(super) held: VecDeque<Packet>,
     /// The neighbour for which event A3 holds, and the start of the event.
     candidate: Option<(u32, Instant)>,
+    /// Since when its serving cell's signal has been too weak.
+    weak: Option<Instant>,
+    /// Its radio link has failed: it re-establishes its connection in the target.
+    pub(super) link_failed: bool,
     /// Number of the record of its last handover.
     pub(super) record: usize,
 }
@@ -71,6 +75,8 @@ impl Home {
             buffer: VecDeque::new(),
             held: VecDeque::new(),
             candidate: None,
+            weak: None,
+            link_failed: false,
             record: 0,
         };
         home.due = home.next_decision(Instant::ZERO);
@@ -97,16 +103,26 @@ impl Home {
     }
 
     /// The UE measures the `signal` of `cells` cells in dB at `now`. Returns the target if event A3
-    /// has held for the time to trigger (TS 38.331 section 5.5.4.4).
+    /// has held for the time to trigger (TS 38.331 section 5.5.4.4), or if the radio link fails.
     pub(super) fn measure(
         &mut self,
         now: Instant,
         cells: usize,
+        handover: &HandoverConfig,
         signal: impl Fn(u32) -> Option<f64>,
     ) -> Option<u32> {
         let a3 = self.place.a3?;
         self.due = self.next_decision(now);
         let own = signal(self.serving)?;
+        if self.is_weak(now, own, handover) {
+            let others = (0..cells as u32).filter(|cell| *cell != self.serving);
+            let better = others.filter_map(|cell| Some((signal(cell)?, cell)));
+            let best = better
+                .filter(|(there, _)| *there > own)
+                .max_by(|(a, first), (b, second)| a.total_cmp(b).then(second.cmp(first)));
+            self.link_failed = best.is_some();
+            return best.map(|(_, cell)| cell);
+        }
         let better = |cell: u32| Some(signal(cell)? - own - a3.offset);
         let stays =
             |(cell, _): &(u32, Instant)| better(*cell).is_some_and(|by| by + a3.hysteresis >= 0.0);
@@ -127,8 +143,18 @@ impl Home {
         Some(to)
     }
 
+    /// True if the signal of its cell, `own` dB at `now`, has been too weak for T310.
+    fn is_weak(&mut self, now: Instant, own: f64, handover: &HandoverConfig) -> bool {
+        if !handover.rlf || own >= handover.qout {
+            self.weak = None;
+            return false;
+        }
+        now.since(*self.weak.get_or_insert(now)) >= handover.t310
+    }
+
     /// The UE, `context`, leaves its cell.
     pub(super) fn leave(&mut self, context: Box<UeContext>) {
+        (self.weak, self.candidate) = (None, None);
         self.context = Some(context);
         self.source = self.serving;
         self.serving = self.target;
