@@ -457,6 +457,7 @@ impl Stack {
     /// stands for all idle slots.
     fn report_missed(&mut self, ue_index: u32) {
         let Some(slot) = self.last_slot.filter(|_| self.cell.wants_reports) else { return };
+        let number = self.cell.number(ue_index);
         let Cell { ues, gates, channel, unit, sleep, .. } = &mut self.cell;
         let UeRadio { bearers, own } = &mut ues[ue_index as usize];
         // A slot in which the UE sleeps says nothing about its rate.
@@ -465,7 +466,7 @@ impl Stack {
             return;
         }
         let channel = own.as_ref().map_or(&*channel, |own| &own.channel);
-        let (more, more_full) = self.service.of_scells(ue_index, slot);
+        let (more, more_full) = self.service.of_scells(number, slot);
         let capacity = self.service.whole_slot(channel, slot) + more;
         let plain = matches!(self.service, AnyService::Packets(_) | AnyService::Bytes(_));
         if !plain && capacity == 0 {

@@ -124,8 +124,10 @@ fn validate_cells(config: &WorldConfig) -> Result<(), ConfigError> {
 /// Checks that the world can have SCells, if there are any.
 fn validate_scells(config: &WorldConfig) -> Result<(), ConfigError> {
     let n = config.stack.scells.len();
-    let one = config.cells.is_none();
-    ensure(n == 0 || one, "scell", &n, "none with several cells", "their cells have one carrier")?;
+    let places = config.cells.iter().flat_map(|cells| &cells.places);
+    let split = places.filter(|place| place.split.is_some()).count();
+    let why = "the legs of a split bearer are two cells of one carrier";
+    ensure(n == 0 || split == 0, "scell", &n, "none with ue.secondary", why)?;
     let why = "reports of the radio are about one carrier";
     let alone = !config.proxy.is_there();
     ensure(n == 0 || alone, "scell", &n, "none with proxy.control", why)

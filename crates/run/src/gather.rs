@@ -42,7 +42,8 @@ pub struct Chain {
     pub conservation: Conservation,
     /// Configured mechanisms without effect.
     pub never_acted: Vec<&'static str>,
-    /// The use of each carrier; empty without carrier aggregation.
+    /// The use of each carrier, of several cells one after the other; empty without carrier
+    /// aggregation.
     pub carriers: Vec<CarrierUse>,
     /// Time in the measured window for which each UE with DRX was awake.
     pub awake: BTreeMap<u32, Duration>,
@@ -62,12 +63,22 @@ impl Chain {
         }
     }
 
+    /// This chain, whose carriers get the name of their `cell` too.
+    #[must_use]
+    pub fn in_cell(mut self, cell: &str) -> Self {
+        for carrier in &mut self.carriers {
+            carrier.name = format!("{cell} {}", carrier.name);
+        }
+        self
+    }
+
     /// The sum of this chain and `other`, the chain of another cell. A mechanism has an effect if
     /// it has one in either chain.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.stalls = self.stalls + other.stalls;
         self.never_acted.retain(|name| other.never_acted.contains(name));
+        self.carriers.extend(other.carriers);
         for (ue, time) in other.awake {
             *self.awake.entry(ue).or_default() += time;
         }

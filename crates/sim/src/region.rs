@@ -196,7 +196,8 @@ impl Region {
             queued: self.between(),
             ..Conservation::default()
         };
-        let each = self.stacks().map(|stack| Chain::of(stack, end));
+        let named = self.stacks().zip(&self.config.cells);
+        let each = named.map(|(stack, cell)| Chain::of(stack, end).in_cell(&cell.name));
         let chain =
             each.reduce(Chain::with).map_or_else(Chain::default, |chain| chain.and(&between));
         // Legs have delivered what waits in PDCP of UEs, and what it has discarded.

@@ -376,6 +376,35 @@ fn a_radio_link_that_fails_before_a_decision_is_re_established_in_the_best_other
 }
 
 #[test]
+fn ues_that_move_take_no_block_of_an_scell_along_and_lose_nothing() {
+    let mut config = mixed(Radio::Am, ms(150), Duration::from_secs(3));
+    config.flows.truncate(2);
+    let alone = run(&config);
+    config.stack.scells = vec![justfull_ran::ScellConfig {
+        name: "second".into(),
+        slot: ms(1),
+        carrier: justfull_ran::CarrierConfig { n_prb: 25, ..Default::default() },
+        harq: justfull_ran::HarqConfig { bler: justfull_base::Ratio(0.2), ..Default::default() },
+        cqi_delay: 0,
+        channel: ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() }),
+        ues: Arc::new([true, false, true]),
+    }];
+    let result = run(&config);
+    assert_eq!(cells_of(&result).handovers.len(), 19);
+    assert_eq!((result.conservation.dropped, cells_of(&result).disordered), (0, 0));
+    let goodput = |result: &RunResult| result.flows[0].goodput_mbit_s;
+    assert!(goodput(&result) > 1.5 * goodput(&alone), "two carriers carry more than one");
+    let names: Vec<&str> = result.carriers.iter().map(|carrier| carrier.name.as_str()).collect();
+    assert_eq!(names, ["a pcell", "a second", "b pcell", "b second", "c pcell", "c second"]);
+    assert!(result.carriers[..4].iter().all(|carrier| carrier.used > 0));
+    // UE 1 is alone in cell b of the places and uses the PCell alone.
+    config.flows.truncate(1);
+    config.flows[0].ue = 1;
+    let others = run(&config);
+    assert_eq!((others.carriers[3].used, others.carriers[2].used > 0), (0, true));
+}
+
+#[test]
 fn a_failed_handover_takes_t304_and_the_re_establishment_and_loses_nothing() {
     let mut config = mixed(Radio::Am, ms(400), Duration::from_secs(4));
     config.flows.truncate(2);

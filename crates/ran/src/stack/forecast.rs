@@ -36,7 +36,7 @@ impl Stack {
         let own = self.cell.ues.first().and_then(|ue| ue.own.as_ref());
         let channel = own.map_or(&self.cell.channel, |own| &own.channel);
         let slot = Slot { k, now, length: self.slot };
-        self.service.whole_slot(channel, slot) + self.service.of_scells(0, slot).0
+        self.service.whole_slot(channel, slot) + self.service.of_scells(self.cell.number(0), slot).0
     }
 
     /// The amount that SDAP must hold now so that its polls before the UPF's next opportunity can

@@ -142,7 +142,7 @@ impl Rb {
         for scell in &mut *scells {
             scell.parts.active.clear();
             for &ue in self.air.active.ues() {
-                if scell.serves(ue) {
+                if scell.serves(cell.number(ue)) {
                     scell.parts.active.add(ue);
                 }
             }
@@ -193,7 +193,8 @@ impl Rb {
                 let offer = offered.unwrap_or_else(|| {
                     let (capacity, full) = if i > 0 {
                         let scell = &scells[i - 1];
-                        if scell.serves(id.ue) { scell.carries(tick) } else { (0, 0) }
+                        let serves = scell.serves(cell.number(id.ue));
+                        if serves { scell.carries(tick) } else { (0, 0) }
                     } else {
                         let k = tick.k / *ticks;
                         let own = begun(tick, *ticks).is_some();
@@ -251,7 +252,8 @@ impl Scells {
         self.ticks
     }
 
-    /// Bytes that they add for `ue`: of the slots that begin at `slot`, and of the largest slots.
+    /// Bytes that they add for the UE with number `ue`: of the slots that begin at `slot`, and of
+    /// the largest slots.
     pub(super) fn add(&self, ue: u32, slot: Slot) -> (u64, u64) {
         let serving = self.scells.iter().filter(|scell| scell.serves(ue));
         serving.map(|scell| scell.carries(slot)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
