@@ -28,6 +28,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("train-no-forwarding", include_str!("../../../scenarios/train-no-forwarding.toml")),
     ("dual-connectivity", include_str!("../../../scenarios/dual-connectivity.toml")),
     ("dual-no-recovery", include_str!("../../../scenarios/dual-no-recovery.toml")),
+    ("carrier-aggregation", include_str!("../../../scenarios/carrier-aggregation.toml")),
     ("cu-du-apart", include_str!("../../../scenarios/cu-du-apart.toml")),
     ("cu-du-apart-fades", include_str!("../../../scenarios/cu-du-apart-fades.toml")),
     ("drx-call", include_str!("../../../scenarios/drx-call.toml")),
