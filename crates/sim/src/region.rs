@@ -76,6 +76,16 @@ pub(crate) struct Around<'a, T> {
     pub(crate) links: &'a mut Links<T>,
 }
 
+impl<T: Listener> Around<'_, T> {
+    /// The next instant at which they act.
+    fn next(&self) -> Instant {
+        let Self { hosts, links } = self;
+        let hosted = hosts.senders.next().min(hosts.applications.next());
+        let received = links.air.next().min(hosts.receivers.next());
+        hosted.min(received).min(links.uplink.next())
+    }
+}
+
 impl Region {
     /// The cells of `config`, with the settings `common` of all cells, for `flows`.
     ///
@@ -336,6 +346,9 @@ impl Region {
         until: Instant,
         around: &mut Around<'_, T>,
     ) -> Instant {
+        if self.next_between() > now {
+            return self.serve(now, until, around);
+        }
         while let Some(ue) = self.steps.pop(now) {
             self.step(now, ue, around);
         }
@@ -345,7 +358,8 @@ impl Region {
         if self.splits.next() <= now {
             self.act_splits(now, around);
         }
-        self.serve(now, until, around)
+        // A UE that leaves may have got packets, which must not come after later slots.
+        self.serve(now, until.min(around.next()), around)
     }
 
     /// Lets cells serve their slots from `now` to `until`; returns the last instant.
