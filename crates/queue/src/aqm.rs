@@ -307,7 +307,8 @@ forwarded! {
         /// rest.
         fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {}
 
-        /// The `report` of the layer below arrives at `at`, which may be earlier than the last call.
+        /// The `report` of the layer below arrives at `at`, which may be earlier than the last
+        /// call.
         fn on_report(&mut self, _at: Instant, _report: &DeliveryReport) {}
 
         /// The next time for a call of `on_timeout`; none for never. Only an arrival and

@@ -204,8 +204,10 @@ impl L4Span {
         self.rates.push(self.rate, packets, self.config.window.into());
     }
 
-    /// The probability of a mark on an L4S packet where `required`, in B/us, meets a prediction.
-    fn ramp(&self, required: f64, [mean, deviation]: [f64; 2]) -> f64 {
+    /// The probability of a mark on an L4S packet where `required`, in B/us, meets `predicted`: a
+    /// mean and its deviation.
+    fn ramp(&self, required: f64, predicted: [f64; 2]) -> f64 {
+        let [mean, deviation] = predicted;
         if required > mean + deviation {
             return 1.0;
         }

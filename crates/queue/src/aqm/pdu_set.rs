@@ -1,8 +1,8 @@
 //! Discard of whole PDU sets: frames of a video that would come too late, the less important first.
 //!
 //! Sources: TS 38.323 (Release 18) section 5.3, SDU discard with `discardTimer`,
-//! `discardTimerForLowImportance` and `pdu-SetDiscard`; TS 23.501 section 5.37.5, PDU sets and their
-//! importance; TS 37.483, PSI-based discard, 0 to 100 ms.
+//! `discardTimerForLowImportance` and `pdu-SetDiscard`; TS 23.501 section 5.37.5, PDU sets and
+//! their importance; TS 37.483, PSI-based discard, 0 to 100 ms.
 //!
 //! Controls the age of waiting packets. A packet lives for `timer`. In congestion, while the oldest
 //! waiting packet is older than `congested`, a packet of a set with the importance `low` or less
@@ -21,7 +21,8 @@
 //!
 //! Deviations: the specification leaves the detection of congestion in the downlink to the network:
 //! here it is the age of the queue. The queue is looked at each `period` while it holds packets.
-//! Packets that RLC has begun to send stay, and the last 64 ended sets are known. The drops count as
+//! Packets that RLC has begun to send stay, and the last 64 ended sets are known. The drops count
+//! as
 //! `aqm_timeout`, and as `aqm_enqueue` at arrival.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Scan, Tag, Verdict};

@@ -260,8 +260,8 @@ impl Video {
         (self.nominal + self.config.jitter_sd.scaled(jitter)).max(now + Duration::from_nanos(1))
     }
 
-    /// Sends a frame: calls `push` with each datagram's size on the IP layer, and the number and the
-    /// PDU set of the frame.
+    /// Sends a frame: calls `push` with each datagram's size on the IP layer, and the number and
+    /// the PDU set of the frame.
     pub fn send(&mut self, now: Instant, rng: &mut Rng, mut push: impl FnMut(u32, u64, PduSet)) {
         let (number, mut left) = self.frame(now, self.config.frame_bytes(), rng);
         let set = self.set_of(number);
