@@ -1,6 +1,7 @@
 //! Measures the cost of an AQM per packet: `cargo run --release -p justfull-queue --example
 //! aqm_bench -- [--json] KIND PACKETS`. KIND is `load` for the load alone, the name of an AQM,
-//! `fq_codel`, or `justfull` for FQ-CoDel with the settings of the method Justfull.
+//! `fq_codel`, `justfull` for FQ-CoDel with the settings of the method Justfull, or `lanes` for
+//! those of Justfull-2, where one of the five flows is urgent.
 //!
 //! A queue of 100 kB, first in, first out, is offered 13 packets in each of 50 slots of 10 ms, then
 //! 7 in each of 50, and is served 10 in each. Half of the packets can carry marks; they are of five
@@ -9,21 +10,28 @@
 //! program prints the fate of the packets: the same program does the same work, so that
 //! instructions can be compared.
 
-use justfull_base::{BitRate, Bytes, DropReason, Duration, Ecn, Instant, Layer, Packet, Silent};
+use justfull_base::{
+    BitRate, Bytes, DropReason, Duration, Ecn, Instant, Layer, Packet, Qfi, Silent,
+};
 use justfull_queue::aqm::dualpi2::{DualPi2Config, Preset};
 use justfull_queue::aqm::{ARedConfig, PdpcConfig, TtlRed1Config, TtlRed2Config};
 use justfull_queue::discipline::dual_queue::DualQueueConfig;
 use justfull_queue::discipline::fq_codel::{FqCoDelConfig, Turns};
+use justfull_queue::discipline::lanes::LanesConfig;
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, ManagedQueue, QueueConfig};
 
 const SLOT: Duration = Duration::from_millis(10);
+/// QFI of the urgent flow.
+const URGENT: u8 = 1;
 
 /// Packet `id` of the load.
 fn packet(id: u64) -> Packet {
     let mixed = id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     let size = if mixed.is_multiple_of(5) { 100 } else { 1500 };
     let ecn = if mixed & 8 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
-    Packet { id, size, ecn, flow_hash: (mixed % 5) as u32 * 7919, ..Packet::default() }
+    let flow = (mixed % 5) as u32;
+    let qfi = Qfi::new(if flow == 0 { URGENT } else { 9 }).expect("below 64");
+    Packet { id, size, ecn, qfi, flow_hash: flow * 7919, ..Packet::default() }
 }
 
 /// Calls `arrive` with each of `packets`, and `serve` after each slot.
@@ -78,6 +86,11 @@ fn queue(kind: &str) -> QueueConfig {
             spacing: 8,
             ..Default::default()
         },
+        "lanes" => {
+            let lanes = LanesConfig { urgent: 1 << URGENT, ..LanesConfig::default() };
+            let discipline = DisciplineConfig::Lanes(lanes);
+            return QueueConfig { discipline, ..QueueConfig::default() };
+        }
         "dualpi2" => return dual_queue(Preset::Rfc9332),
         "dualpi2_linux" => return dual_queue(Preset::Linux),
         _ => return QueueConfig { aqm: aqm(kind), ..QueueConfig::default() },

@@ -1,5 +1,5 @@
-//! `cargo xtask bench aqm`: the cost of each AQM for a packet, beside CoDel's, and of Justfull's
-//! lanes, beside FQ-CoDel's.
+//! `cargo xtask bench aqm`: the cost of each AQM for a packet, beside CoDel's, and of the
+//! lanes of Justfull and Justfull-2, beside FQ-CoDel's.
 //!
 //! The program is `aqm_bench` in `crates/queue/examples`, which describes the load. Each AQM gets a
 //! short load and one twice as long again, both counted in instructions. The difference, less the
@@ -23,7 +23,7 @@ const CEILING: f64 = 2.0;
 const CEILING_OF_DUALPI2: f64 = 1.5;
 
 /// The measured kinds, each with its reference.
-const KINDS: [(&str, &str); 13] = [
+const KINDS: [(&str, &str); 14] = [
     ("none", "codel"),
     ("codel", "codel"),
     ("red", "codel"),
@@ -37,6 +37,7 @@ const KINDS: [(&str, &str); 13] = [
     ("dualpi2_linux", "codel"),
     ("fq_codel", "fq_codel"),
     ("justfull", "fq_codel"),
+    ("lanes", "fq_codel"),
 ];
 
 /// One line of the program.

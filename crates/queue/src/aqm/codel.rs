@@ -15,7 +15,7 @@
 //! at once. It never meets a target below the time between pulls of the layer below, so a RAN needs
 //! a target above its TTI. Flows share a state unless the discipline gives each a lane. Where a
 //! radio falls to a tenth for tenths of a second, CoDel drops a window that fits before and after
-//! (docs/which-method.md, `blockage`); `dip` prevents this.
+//! (docs/method-evidence.md, `blockage`); `dip` prevents this.
 //!
 //! Deviations from RFC 8289: the RFC does not define marks. Here a mark ends the dequeue, the
 //! marked packet is delivered, and the control law counts the mark as a drop. The state of a lane
@@ -282,18 +282,40 @@ impl CoDel {
     /// # Panics
     /// When the queue has fewer lanes.
     fn lane(&mut self, lane: Lane) -> &mut LaneState {
-        match lane {
+        match self.index(lane) {
             0 => &mut self.lane_0,
-            _ => {
-                self.add_others();
-                &mut self.others[usize::from(lane) - 1]
+            index => {
+                if index > self.others.len() {
+                    self.grow(index);
+                }
+                &mut self.others[index - 1]
             }
         }
     }
 
-    fn add_others(&mut self) {
-        if self.others.is_empty() {
-            self.others = alloc::vec![LaneState::default(); self.number_of_others as usize];
+    /// The place of the state of `lane`: spared lanes need none.
+    const fn index(&self, lane: Lane) -> usize {
+        lane.saturating_sub(self.config.spared) as usize
+    }
+
+    /// Number of lanes of which the state is allocated when `index` is used: lanes from a pool, of
+    /// which the first are spared, are used from the first on; others are used at random.
+    const fn allocated(&self, index: usize) -> usize {
+        if self.config.spared > 0 { index + 1 } else { 1 + self.number_of_others as usize }
+    }
+
+    /// Allocates the state of the lane at `index`, and of the lanes before it.
+    fn grow(&mut self, index: usize) {
+        let lanes = self.allocated(index);
+        let others = lanes.saturating_sub(1);
+        if self.others.len() < others {
+            self.others.resize(others, LaneState::default());
+        }
+        if !self.config.reserve.is_zero() && self.peaks.len() < lanes {
+            self.peaks.resize(lanes, PeakRate::default());
+        }
+        if !self.config.reach.is_zero() && self.reaches.len() < lanes {
+            self.reaches.resize(lanes, Reach::default());
         }
     }
 
@@ -302,11 +324,11 @@ impl CoDel {
         if self.config.reserve.is_zero() {
             return None;
         }
-        if self.peaks.is_empty() {
-            let lanes = 1 + self.number_of_others as usize;
-            self.peaks = alloc::vec![PeakRate::default(); lanes];
+        let index = self.index(lane);
+        if index >= self.peaks.len() {
+            self.grow(index);
         }
-        self.peaks.get_mut(usize::from(lane))
+        self.peaks.get_mut(index)
     }
 
     /// The reach of `lane`; none without `reach`.
@@ -314,10 +336,21 @@ impl CoDel {
         if self.config.reach.is_zero() {
             return None;
         }
-        if self.reaches.is_empty() {
-            self.reaches = alloc::vec![Reach::default(); 1 + self.number_of_others as usize];
+        let index = self.index(lane);
+        if index >= self.reaches.len() {
+            self.grow(index);
         }
-        self.reaches.get_mut(usize::from(lane))
+        self.reaches.get_mut(index)
+    }
+
+    /// Another flow begins in `lane`: nothing of the former one is true of it.
+    fn renew(&mut self, lane: Lane, flow: u32) {
+        let is_other = self.reach(lane).is_some_and(|reach| !reach.is_of(flow));
+        if is_other {
+            *self.lane(lane) = LaneState::default();
+            self.peak(lane).into_iter().for_each(|peak| *peak = PeakRate::default());
+            self.reach(lane).into_iter().for_each(|reach| *reach = Reach::of(flow));
+        }
     }
 
     /// The time on the radio's clock, and the wait on that clock of a packet that came at its time
@@ -341,7 +374,7 @@ impl CoDel {
         sojourn: Duration,
     ) -> bool {
         let CoDelConfig { reserve, ceiling, mtu, .. } = *config;
-        let peak = self.peaks.get(usize::from(lane));
+        let peak = self.peaks.get(self.index(lane));
         peak.is_some_and(|peak| peak.is_within(of_lane, packet.size, reserve, mtu))
             && sojourn < ceiling
     }
@@ -428,9 +461,7 @@ impl Aqm for CoDel {
     }
 
     fn reserve(&mut self) {
-        self.add_others();
-        self.peak(0);
-        self.reach(0);
+        self.grow((self.number_of_others as usize).saturating_sub(self.config.spared.into()));
     }
 
     fn on_enqueue(
@@ -438,11 +469,17 @@ impl Aqm for CoDel {
         now: Instant,
         view: &QueueView,
         lane: Lane,
-        _packet: &Packet,
+        packet: &Packet,
     ) -> (Verdict, Tag) {
-        let of_lane = self.peak(lane).map_or(0, |peak| peak.note());
-        if let Some(reach) = self.reach(lane) {
-            reach.on_enqueue(now);
+        let mut of_lane = 0;
+        if lane >= self.config.spared {
+            if view.lane.bytes == 0 {
+                self.renew(lane, packet.flow_hash);
+            }
+            of_lane = self.peak(lane).map_or(0, |peak| peak.note());
+            if let Some(reach) = self.reach(lane) {
+                reach.on_enqueue(now);
+            }
         }
         if self.config.dip.is_zero() {
             return (Verdict::Pass, tag(0, of_lane));
@@ -485,6 +522,9 @@ impl Aqm for CoDel {
     }
 
     fn on_empty(&mut self, now: Instant, lane: Lane) {
+        if lane < self.config.spared {
+            return;
+        }
         let config = self.config;
         let (now, _) = self.radio_time(now, Duration::ZERO, 0);
         if let Some(peak) = self.peak(lane) {

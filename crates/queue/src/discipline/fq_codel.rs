@@ -54,6 +54,7 @@
 //!   its credits back.
 
 pub mod lanes;
+mod slots;
 
 use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
 use crate::aqm::AqmConfig;
@@ -64,6 +65,7 @@ use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
 use justfull_base::rng::mix;
 use justfull_base::{Bytes, ConfigError, Duration, Packet, choice, params};
+use slots::Slots;
 
 impl DisciplineSettings for FqCoDelConfig {
     /// RFC 8290 section 4.2: each lane has a CoDel, which is set with the discipline.
@@ -187,13 +189,24 @@ struct LaneState {
     /// have joined it since.
     flow: u32,
     shared: bool,
+    /// From a pool: when a packet last came, in ms, and the next lane of the flow's bucket.
+    since: u32,
+    next: Lane,
 }
 
 /// Parts of a byte in which virtual time runs.
 const SHARES: u64 = 1 << 16;
 
-const EMPTY: LaneState =
-    LaneState { list: List::EMPTY, credits: 0, listed: false, due: 0, flow: 0, shared: false };
+const EMPTY: LaneState = LaneState {
+    list: List::EMPTY,
+    credits: 0,
+    listed: false,
+    due: 0,
+    flow: 0,
+    shared: false,
+    since: 0,
+    next: slots::FREE,
+};
 
 /// The flow queues of FQ-CoDel. [`crate::ManagedQueue`] adds the CoDel of their lanes.
 #[derive(Clone, Debug)]
@@ -204,6 +217,8 @@ pub struct FqCoDel {
     ways: u16,
     drop_batch: u32,
     number: u16,
+    /// Which flow has which lane, if lanes are from a pool.
+    slots: Option<Slots>,
     lanes: Vec<LaneState>,
     pool: Pool,
     new: VecDeque<Lane>,
@@ -226,6 +241,7 @@ impl FqCoDel {
             ways: config.ways.into(),
             drop_batch: config.drop_batch,
             number: config.lanes,
+            slots: None,
             lanes: Vec::new(),
             pool: Pool::new(),
             new: VecDeque::new(),
@@ -234,7 +250,26 @@ impl FqCoDel {
         })
     }
 
-    /// Allocates all lanes and both lists at the first packet; an unused queue stays small.
+    /// The same with lanes from a pool.
+    fn pooled(config: &FqCoDelConfig, key: u64) -> Result<Self, ConfigError> {
+        let slots = Some(Slots::new(config.lanes, key));
+        Ok(Self { slots, ..Self::new(config, key)? })
+    }
+
+    /// `packet` enters `lane`, which takes its place in the pool, if there is one. Else allocates
+    /// all lanes and both lists at the first packet; an unused queue stays small.
+    fn open(&mut self, lane: Lane, packet: &Packet) {
+        match &mut self.slots {
+            Some(slots) => {
+                if self.lanes.get(usize::from(lane)).is_none_or(|state| state.list.is_empty()) {
+                    slots.take(&mut self.lanes, lane, packet);
+                }
+                Slots::touch(&mut self.lanes[usize::from(lane)], packet);
+            }
+            None => self.materialise(),
+        }
+    }
+
     fn materialise(&mut self) {
         if self.lanes.is_empty() {
             let number = usize::from(self.number);
@@ -291,6 +326,9 @@ impl Discipline for FqCoDel {
     }
 
     fn lane_of(&self, packet: &Packet) -> Lane {
+        if let Some(slots) = &self.slots {
+            return slots.lane_of(&self.lanes, packet);
+        }
         let hash = mix(u64::from(packet.flow_hash) ^ self.key) >> 32;
         let first = ((hash * u64::from(self.number)) >> 32) as Lane;
         if self.ways == 1 || self.lanes.is_empty() { first } else { self.of_set(first, packet) }
@@ -301,14 +339,15 @@ impl Discipline for FqCoDel {
     }
 
     fn push_back(&mut self, lane: Lane, queued: Queued) {
-        self.materialise();
+        self.open(lane, &queued.packet);
         let state = &mut self.lanes[usize::from(lane)];
         let flow = queued.packet.flow_hash;
-        if self.ways > 1 && state.list.is_empty() {
+        let is_owned = self.ways > 1 || self.slots.is_some();
+        if is_owned && state.list.is_empty() {
             state.due = if state.flow == flow { state.due } else { 0 };
             (state.flow, state.shared) = (flow, false);
         }
-        state.shared |= self.ways > 1 && state.flow != flow;
+        state.shared |= is_owned && state.flow != flow;
         self.pool.push_back(&mut state.list, queued);
         if !state.listed {
             state.listed = true;
@@ -322,7 +361,7 @@ impl Discipline for FqCoDel {
     }
 
     fn push_front(&mut self, lane: Lane, queued: Queued) {
-        self.materialise();
+        self.open(lane, &queued.packet);
         let state = &mut self.lanes[usize::from(lane)];
         self.pool.push_front(&mut state.list, queued);
         state.listed = true;
@@ -431,7 +470,15 @@ impl Discipline for FqCoDel {
     }
 
     fn reserve(&mut self, packets: usize) {
-        self.materialise();
+        match &mut self.slots {
+            Some(slots) => {
+                slots.reserve(&mut self.lanes);
+                let number = usize::from(self.number);
+                self.new.reserve_exact(number.saturating_sub(self.new.len()));
+                self.old.reserve_exact(number.saturating_sub(self.old.len()));
+            }
+            None => self.materialise(),
+        }
         self.pool.reserve(packets);
     }
 }

@@ -31,9 +31,21 @@ pub(super) struct Reach {
     departed: Option<Instant>,
     /// The first departure, or the pause after it, is still to come.
     is_open: bool,
+    /// Hash of the flow.
+    flow: u32,
 }
 
 impl Reach {
+    /// Of a flow that begins.
+    pub(super) fn of(flow: u32) -> Self {
+        Self { flow, ..Self::default() }
+    }
+
+    /// True if it is of `flow`.
+    pub(super) const fn is_of(&self, flow: u32) -> bool {
+        self.flow == flow
+    }
+
     /// The reserve that the sender needs, `least` to `most`.
     pub(super) fn reserve(&self, least: Duration, most: Duration) -> Duration {
         self.round_trip.scaled(SHARE).clamp(least, most.max(least))

@@ -1,7 +1,7 @@
 //! Fair lanes in two classes: the lanes of urgent QoS flows go before all others.
 //!
-//! This project's. A lane is one of [`FqCoDel`]'s with `turns = "by_share"`, eight ways and a
-//! quantum of 300 B, in one of two classes:
+//! This project's. A lane is one of [`FqCoDel`]'s with `turns = "by_share"` and a quantum of 300 B,
+//! from a pool (the module `slots`), in one of two classes:
 //!
 //! - Urgent: lanes of QoS flows whose priority is better than the last of their UE. They go first,
 //!   and their packets are never signalled: a call does not react to signals. An operator polices
@@ -12,9 +12,9 @@
 //! A packet that finds the queue full costs the largest lane of the others packets from its head,
 //! and an urgent lane only while no other holds any.
 //!
-//! Defaults: 512 lanes a class; CoDel's as the method Justfull has them, chosen on its channels;
-//! `reach` on cases drawn from the seeds 1 and 2. Memory: 92 bytes a lane and 64 and 72 more for
-//! its rate and round trip, allocated at the first packet.
+//! Defaults: at most 512 lanes a class; CoDel's as the method Justfull has them, chosen on its
+//! channels; `reach` on cases drawn from the seeds 1 and 2. `tests/memory.rs` has the memory of a
+//! lane.
 //!
 //! Known weaknesses: an urgent flow that fills the radio starves the others. Within a class shares
 //! are equal, so a video call in a QoS flow with many downloads gets no more than one of them.
@@ -36,7 +36,7 @@ impl DisciplineSettings for LanesConfig {
     }
 
     fn serve_first(&mut self, urgent: u64) {
-        self.urgent |= urgent;
+        self.urgent |= if self.classes { urgent } else { 0 };
     }
 }
 
@@ -59,11 +59,13 @@ params! {
     /// Settings of [`Lanes`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct LanesConfig {
-        /// Number of lanes of a class.
+        /// Most lanes of a class.
         lanes: u16 as "lanes" = 512, within(1, 32_767), "a packet needs a lane";
         /// QoS flows that are served before others, a bit for each QFI; the bearer's priorities add
         /// further ones.
         urgent: u64 as "bits" = 0;
+        /// The bearer's priorities add QoS flows to the urgent ones.
+        classes: bool = true;
         /// Sojourn time below which a lane's CoDel signals nothing.
         target: Duration = Duration::from_millis(15), stated("above 0s, at most the interval");
         /// How long a lane must stay above the target before the first signal.
@@ -127,7 +129,6 @@ impl Lanes {
         config.validate()?;
         let class = FqCoDelConfig {
             lanes: config.lanes,
-            ways: 8,
             quantum: Bytes(300),
             turns: Turns::ByShare,
             ..FqCoDelConfig::default()
@@ -135,8 +136,8 @@ impl Lanes {
         Ok(Self {
             number: config.lanes,
             urgent_qfis: config.urgent,
-            urgent: FqCoDel::new(&class, key)?,
-            others: FqCoDel::new(&class, key)?,
+            urgent: FqCoDel::pooled(&class, key)?,
+            others: FqCoDel::pooled(&class, key)?,
         })
     }
 
@@ -302,5 +303,8 @@ mod tests {
         let mut changed = config;
         changed.serve_first(0b110);
         assert_eq!(changed.urgent, 0b110);
+        let mut plain = LanesConfig { classes: false, ..config };
+        plain.serve_first(0b110);
+        assert_eq!(plain.urgent, 0);
     }
 }
