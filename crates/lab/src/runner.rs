@@ -106,7 +106,7 @@ pub fn simulated(
     job: &Job,
     watch: &Watch,
 ) -> Result<Option<RunResult>, ScenarioError> {
-    scenario.built(job).map(|world| world.run_on(1, &mut Watched::new(watch)))
+    scenario.simulated(job, None, 1, &mut Watched::new(watch))
 }
 
 /// Executes `runs`, each by `one`, like [`run_all`].
@@ -233,9 +233,9 @@ pub fn compare<S: RunSink>(
     compare_by(scenario, threads, watch, |index, job| {
         let mut progress = Watched::new(watch);
         let Some(mut tap) = sink.open(index, scenario, job, progress.stop())? else {
-            return Ok(scenario.built(job)?.run_on(each, &mut progress));
+            return Ok(scenario.simulated(job, None, each, &mut progress)?);
         };
-        let result = scenario.tapped(job, &mut *tap)?.run_on(each, &mut progress);
+        let result = scenario.simulated(job, Some(&mut *tap), each, &mut progress)?;
         tap.close(result.as_ref())?;
         Ok(result)
     })

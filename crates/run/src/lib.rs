@@ -11,6 +11,7 @@ pub mod backlog;
 pub mod cells;
 pub mod config;
 mod core_loss;
+pub mod floor;
 pub mod gather;
 pub mod handovers;
 pub mod invariants;

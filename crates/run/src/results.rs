@@ -236,6 +236,26 @@ pub struct FlowResult {
     /// Adaptive video.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dash: Option<DashResult>,
+    /// What no method can beat, if the scenario requests it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Box<FloorResult>>,
+}
+
+/// Bounds on a flow's figures, and what the schedule reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct FloorResult {
+    /// Least 99th percentile of the delay of a low-latency flow's packets, dropped ones included.
+    pub delay_ms_p99: Option<f64>,
+    /// The schedule's.
+    pub schedule_delay_ms_p99: Option<f64>,
+    /// Most goodput of all other flows to UEs together.
+    pub goodput_mbit_s: Option<f64>,
+    /// The schedule's, if a flow always has data.
+    pub schedule_goodput_mbit_s: Option<f64>,
+    /// Least round trip.
+    pub rtt_ms: Option<f64>,
+    /// 95th percentile of the schedule's round trips, if a flow always has data.
+    pub schedule_rtt_ms_p95: Option<f64>,
 }
 
 impl FlowResult {

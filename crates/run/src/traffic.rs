@@ -471,12 +471,20 @@ impl FlowConfig {
         matches!(&*self.traffic, Traffic::Upload { .. })
     }
 
+    /// True if its packets are in a tunnel: they show its header alone.
+    #[must_use]
+    pub fn is_in_tunnel(&self) -> bool {
+        self.tuple.protocol == Protocol::Other
+    }
+
     /// Addresses and ports of its packets on `connection`: each connection of a page has its own
     /// server.
     #[must_use]
     pub fn tuple_of(&self, connection: u32) -> FiveTuple {
         let mut tuple = self.tuple;
-        tuple.source[15] = tuple.source[15].wrapping_add(connection as u8);
+        if !self.is_in_tunnel() {
+            tuple.source[15] = tuple.source[15].wrapping_add(connection as u8);
+        }
         tuple
     }
 

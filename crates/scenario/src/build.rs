@@ -10,8 +10,8 @@ use super::error::ScenarioError;
 use super::file::{ChannelFile, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile};
 use super::locator::Locator;
 use super::trace_channel::{self, Run};
-use justfull_base::Duration;
 use justfull_base::packet::Protocol;
+use justfull_base::{Duration, Qfi};
 use justfull_phy::five_qi::{TABLE, five_qi};
 use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
 use justfull_run::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
@@ -185,9 +185,13 @@ fn flows(
         let (name, traffic) =
             (Arc::<str>::from(&*flow.name), Arc::new(traffic(flow, &at, locator)?));
         let delay_budget = delay_budget(flow, &at, locator)?;
+        one_qfi_of_tunnel(file, flow, &at, locator)?;
         for (ue_index, ue) in ues.iter_mut().enumerate().skip(first).take(span) {
             for k in 0..flow.count {
-                let tuple = tuple(&traffic, ue_index, port + k);
+                let tuple = match flow.tunnel {
+                    true => tunnel(ue_index),
+                    false => tuple(&traffic, ue_index, port + k),
+                };
                 if let Some(qfi) = flow.qfi {
                     let rule = PacketDetectionRule {
                         protocol: Some(tuple.protocol),
@@ -308,19 +312,53 @@ fn ports(file: &ScenarioFile) -> Option<Vec<u32>> {
     with(PORTS_APART).or_else(|| with(0))
 }
 
+/// The packets of a tunnel cannot be told apart: `flow` must name the QFI of the first one in it.
+fn one_qfi_of_tunnel(
+    file: &ScenarioFile,
+    flow: &FlowFile,
+    at: &dyn Fn(&str) -> String,
+    locator: &Locator,
+) -> Result<(), ScenarioError> {
+    let first = file.flow.iter().find(|other| other.tunnel).map_or(flow.qfi, |first| first.qfi);
+    if !flow.tunnel || flow.qfi == first {
+        return Ok(());
+    }
+    let shown = |qfi: Option<Qfi>| qfi.map_or_else(|| "none".to_owned(), |qfi| qfi.to_string());
+    let allowed = format!("{}, as the first flow in a tunnel", shown(first));
+    Err(locator.plain(&at("qfi"), &shown(flow.qfi), &allowed))
+}
+
+/// `v4` as an IPv4-mapped IPv6 address.
+fn mapped(v4: [u8; 4]) -> [u8; 16] {
+    let mut address = [0; 16];
+    address[10..12].fill(0xff);
+    address[12..].copy_from_slice(&v4);
+    address
+}
+
+/// The address of UE number `ue`, of the range for private use.
+fn address(ue: usize) -> [u8; 16] {
+    let [_, b, c, d] = (ue as u32 + 1).to_be_bytes();
+    mapped([10, b, c, d])
+}
+
+/// The outer header of a tunnel without ports: ESP (RFC 4303).
+fn tunnel(ue: usize) -> FiveTuple {
+    FiveTuple {
+        source: mapped([192, 0, 2, 1]),
+        destination: address(ue),
+        source_port: 0,
+        destination_port: 0,
+        protocol: Protocol::Other,
+    }
+}
+
 /// Addresses of the documentation range (RFC 5737) as IPv4-mapped IPv6 addresses.
 fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
-    let mapped = |v4: [u8; 4]| {
-        let mut address = [0; 16];
-        address[10..12].fill(0xff);
-        address[12..].copy_from_slice(&v4);
-        address
-    };
-    let [_, b, c, d] = (ue as u32 + 1).to_be_bytes();
     let protocol = traffic.protocol();
     FiveTuple {
         source: mapped([192, 0, 2, 1]),
-        destination: mapped([10, b, c, d]),
+        destination: address(ue),
         source_port: match protocol {
             Protocol::Tcp => 5201,
             Protocol::Udp => 2112,

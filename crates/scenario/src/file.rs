@@ -84,6 +84,9 @@ table! {
         /// Measure the backlog of every queue over time.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         entity_backlog: bool = Default::default();
+        /// Compute the floor of each simulated run: what no method can beat.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        floor: bool = Default::default();
         /// A setting that takes several values.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sweep: Option<SweepFile> = None;
@@ -467,6 +470,9 @@ table! {
         /// QFI; left out, the UE's own rules decide.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         qfi: Option<Qfi> = None;
+        /// Its packets are in the UE's tunnel, whose flows have one 5-tuple; simulated runs only.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        tunnel: bool = Default::default();
         /// The scenario is about its delay.
         #[serde(default)]
         low_latency: bool = Default::default();

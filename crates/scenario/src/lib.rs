@@ -54,8 +54,10 @@ pub use tree::{Path, Setting};
 
 use findings::{Findings, Full};
 use justfull_base::ConfigError;
+use justfull_run::floor::Floor;
+use justfull_run::results::RunResult;
 use justfull_run::{Tap, WorldConfig};
-use justfull_sim::World;
+use justfull_sim::{Progress, World};
 use justfull_trace::TracePaths;
 use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
 pub use justfull_trace::{input, near};
@@ -353,16 +355,31 @@ impl Scenario {
         self.built_by(job, |_| (), World::new)
     }
 
-    /// The world of `job`, ready to run, with `tap` as its listener.
+    /// Simulates `job` on `threads` threads with `tap` as its listener, and adds the floor if the file requests it; none
+    /// if `progress` ended the run.
     ///
     /// # Errors
     /// The errors of [`Scenario::built`].
-    pub fn tapped<'a>(
+    pub fn simulated(
         &self,
         job: &Job,
-        tap: &'a mut (dyn Tap + 'a),
-    ) -> Result<World<&'a mut (dyn Tap + 'a)>, ScenarioError> {
-        self.built_by(job, |_| (), |world| World::tapped(world, tap))
+        tap: Option<&mut dyn Tap>,
+        threads: usize,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<RunResult>, ScenarioError> {
+        let (world, file, locator) = self.prepared(job)?;
+        let fault =
+            |e: ConfigError| locator.config(&origin::field(&file, &e.field), &e, &job.method);
+        if file.floor {
+            let mut floor = Floor::new(&world, tap).map_err(fault)?;
+            let mut result = World::tapped(&world, &mut floor).map_err(fault)?.run_on(threads, progress);
+            result.iter_mut().for_each(|result| floor.hold(result));
+            return Ok(result);
+        }
+        match tap {
+            Some(tap) => Ok(World::tapped(&world, tap).map_err(fault)?.run_on(threads, progress)),
+            None => Ok(World::new(&world).map_err(fault)?.run_on(threads, progress)),
+        }
     }
 
     /// The result of `build` for the world of `job`, after `change` has installed parts that no
@@ -378,7 +395,10 @@ impl Scenario {
     ) -> Result<W, ScenarioError> {
         let (mut world, file, locator) = self.prepared(job)?;
         change(&mut world);
-        build(&world).map_err(|e| locator.config(&origin::field(&file, &e.field), &e, &job.method))
+        let floor = if file.floor { Floor::new(&world, None).map(drop) } else { Ok(()) };
+        let fault =
+            |e: ConfigError| locator.config(&origin::field(&file, &e.field), &e, &job.method);
+        floor.and_then(|()| build(&world)).map_err(fault)
     }
 
     /// The scenario of `job` alone, every setting applied and every default filled in, as TOML.

@@ -57,6 +57,21 @@ fn cells_and_moves_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn a_floor_of_several_cells_and_a_tunnel_of_two_qos_flows_are_refused() {
+    let two = in_two_cells(["west", "east"], "cell = \"west\"");
+    let moved = two
+        .replace("cell = \"west\"", "cell = \"west\"\nmoves = [{ at = \"1s\", cell = \"east\" }]");
+    Trial::new(format!("floor = true\n{moved}"))
+        .refused("my.toml:1:*: field `floor`: found true, allowed is false with several cells*");
+    let text = include_str!("../../../../scenarios/nr-100mhz.toml");
+    let one = text.replace("low_latency = ", "tunnel = true\nlow_latency = ");
+    Trial::new(one.clone()).accepted();
+    Trial::new(one.replace("qfi = 9\n[flow", "qfi = 9\ntunnel = true\n[flow")).refused(
+        "my.toml:*: field `flow[1].qfi`: found 1, allowed is 9, as the first flow in a tunnel*",
+    );
+}
+
+#[test]
 fn a_video_call_that_makes_no_sense_is_refused() {
     let text = include_str!("../../../../scenarios/video-calls.toml");
     let wrong = |settings: &str, message: &str| {

@@ -53,6 +53,9 @@ impl<P: Port> Live<P> {
             let (found, wanted) = (ends.ues.len(), config.stack.ues.len());
             return Err(refused(format!("{found} interfaces for the scenario's {wanted} UEs")));
         }
+        if config.flows.iter().any(FlowConfig::is_in_tunnel) {
+            return Err(refused("a flow in a tunnel is of simulated runs only".into()));
+        }
         if options.buffers == 0
             || options.flows == 0
             || options.wake.is_zero()

@@ -10,6 +10,7 @@ use justfull_ran::config::Hold;
 use justfull_ran::limiter::{F1Config, LimiterNode};
 use justfull_ran::{Leg, MacConfig, RlcModeConfig, Routing, SplitConfig};
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
+use justfull_run::floor::Floor;
 use justfull_run::results::{FlowResult, RunResult};
 use justfull_run::tap::Tap;
 use justfull_run::traffic::{
@@ -529,10 +530,20 @@ impl World for Whole {
         let result = world.run(&mut ()).expect("nobody ends it");
         assert_sound(&self.0, &result);
         let mut ears = Ears::default();
-        let tapped =
-            justfull_sim::World::tapped(&self.0, &mut ears).expect("a world that was accepted");
-        let again = tapped.run_on(4, &mut ()).expect("nobody ends it");
-        assert_eq!(result, again, "the result depends on no listener and no number of threads");
+        let listened = |tap: &mut dyn Tap| {
+            let tapped = justfull_sim::World::tapped(&self.0, tap).expect("it was accepted");
+            let again = tapped.run_on(4, &mut ()).expect("nobody ends it");
+            assert_eq!(result, again, "the result depends on no listener and no number of threads");
+            again
+        };
+        if self.0.cells.is_some() {
+            listened(&mut ears);
+        } else {
+            let mut floor = Floor::new(&self.0, Some(&mut ears)).expect("it was accepted");
+            let mut again = listened(&mut floor);
+            floor.hold(&mut again);
+            assert_eq!(again.broken, None, "no method beats the floor");
+        }
         assert!(ears.events >= result.conservation.delivered);
         result.conservation.delivered
     }

@@ -2,11 +2,15 @@
 
 use super::table::{Column, Runs, number};
 use justfull_lab::model::metric::{Metric, late_percent, pdv};
-use justfull_run::results::{FlowResult, RunResult};
+use justfull_run::results::{FloorResult, FlowResult, RunResult};
 
 fn rlc_at_entry(flow: &FlowResult) -> Option<f64> {
     let came = flow.delivered_packets > 0 && flow.direction != "up";
     came.then_some(flow.rlc_packets_at_entry_mean)
+}
+
+fn floor(flow: &FlowResult, of: fn(&FloorResult) -> Option<f64>) -> Option<f64> {
+    of(flow.floor.as_ref()?)
 }
 
 fn backlog(run: &RunResult, layer: &str) -> Option<f64> {
@@ -88,6 +92,23 @@ in_runs! {
     "bound" [mean sd min p50 p95 p99 max]
         "Lower bound of the delay that any policy could have given the same packets"
         |r| Some(&r.flow.bound);
+    "floor_delay_ms_p99" "ms"
+        "With `floor`: least 99th percentile of the delay that any method can reach for the \
+         low-latency flow's packets, dropped ones included." |r| floor(r.flow, |f| f.delay_ms_p99);
+    "schedule_delay_ms_p99" "ms"
+        "What the floor's schedule reaches; empty unless all UEs share the bytes of a slot."
+        |r| floor(r.flow, |f| f.schedule_delay_ms_p99);
+    "floor_goodput_mbit_s" "Mbit/s"
+        "With `floor`: most goodput that all flows to UEs without low latency can have together."
+        |r| floor(r.flow, |f| f.goodput_mbit_s);
+    "schedule_goodput_mbit_s" "Mbit/s"
+        "What the floor's schedule reaches; empty unless a flow always has data."
+        |r| floor(r.flow, |f| f.schedule_goodput_mbit_s);
+    "floor_rtt_ms" "ms" "With `floor`: the delays of the flow's path alone."
+        |r| floor(r.flow, |f| f.rtt_ms);
+    "schedule_rtt_ms_p95" "ms"
+        "95th percentile of the round trips in the floor's schedule, with its greatest goodput."
+        |r| floor(r.flow, |f| f.schedule_rtt_ms_p95);
     "rtt_count" "values"
         "Round-trip time samples of a ping, or those from which a TCP sender computes its timeout \
          (RFC 6298, RFC 7323 4.3): one of each acknowledgement that advances or that sacks a \
