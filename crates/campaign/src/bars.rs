@@ -1,16 +1,20 @@
 //! Judges methods over drawn cases: what a user of a phone may expect on a path that nobody chose.
 //!
-//! A case is held against its floor, the low-latency flows alone in the cell, against Vanilla's
-//! goodput, and against the shortest page loads of all methods.
+//! A case is held against its low-latency flows alone on their phones, against Vanilla's goodput,
+//! and against the shortest page loads of all methods. [`floors`] are what no method can beat.
 
-use crate::draw::{Drawn, FLOOR, ROUND_TRIPS_MS};
+pub mod floors;
+
+use crate::draw::{ALONE, Drawn, ROUND_TRIPS_MS};
+use floors::{Floors, OfFloor};
 use justfull_base::stats::quantile;
 use justfull_report::read::Folder;
+use justfull_run::results::FloorResult;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// Columns of `runs.csv` that the bars need.
-pub const COLUMNS: [&str; 11] = [
+pub const COLUMNS: [&str; 17] = [
     "low_latency",
     "entered_packets",
     "dropped_packets",
@@ -22,6 +26,12 @@ pub const COLUMNS: [&str; 11] = [
     "frames_sent",
     "frames_completed",
     "jain_index",
+    "floor_delay_ms_p99",
+    "schedule_delay_ms_p99",
+    "floor_goodput_mbit_s",
+    "schedule_goodput_mbit_s",
+    "floor_rtt_ms",
+    "schedule_rtt_ms_p95",
 ];
 
 /// The method whose goodput is the measure.
@@ -51,18 +61,19 @@ struct Flow {
     frames_sent: f64,
     frames_completed: f64,
     jain: Option<f64>,
+    floor: FloorResult,
 }
 
 /// A method's figures of a case; none if the case has no such flow.
 ///
-/// Infinite if the method lacks a figure that the floor or another method has, because no packet or
+/// Infinite if the method lacks a figure that another method has, because no packet or
 /// page of a flow arrived. In JSON it is `"lacking"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// 99th percentile of the delay of low-latency packets, less a slot, over the floor's.
+    /// 99th percentile of the delay of low-latency packets, less a slot, over that alone.
     #[serde(serialize_with = "or_lacking")]
     pub delay: Option<f64>,
-    /// Low-latency packets that were dropped, in percent; none if the floor drops some.
+    /// Low-latency packets that were dropped, in percent; none if some are dropped alone.
     #[serde(serialize_with = "or_lacking")]
     pub loss_percent: Option<f64>,
     /// Goodput of all elastic flows to the phones over Vanilla's.
@@ -75,12 +86,14 @@ pub struct Figures {
     /// Mean page load over the least of all methods.
     #[serde(serialize_with = "or_lacking")]
     pub page: Option<f64>,
-    /// Frames of which every datagram arrived, over the floor's.
+    /// Frames of which every datagram arrived, over those alone.
     #[serde(serialize_with = "or_lacking")]
     pub frames: Option<f64>,
     /// Jain's index over the downloads of equal phones.
     #[serde(serialize_with = "or_lacking")]
     pub jain: Option<f64>,
+    /// Beside the floor.
+    pub of_floor: OfFloor,
 }
 
 /// A bar: a figure, and what a case must reach.
@@ -94,7 +107,7 @@ struct Bar {
 
 /// Of each case. Medians and tails have bars of their own in [`Judged`].
 const BARS: [Bar; 7] = [
-    Bar { name: "delay over the floor", of: |f| f.delay, bound: 1.5, least: false },
+    Bar { name: "delay over that alone", of: |f| f.delay, bound: 1.5, least: false },
     Bar { name: "losses in percent", of: |f| f.loss_percent, bound: 0.2, least: false },
     Bar { name: "goodput over Vanilla's", of: |f| f.goodput, bound: 0.92, least: true },
     Bar {
@@ -155,6 +168,8 @@ pub struct Judged {
     pub frames: Option<f64>,
     /// Jain's index: the value that 95 % of the cases reach.
     pub jain: Option<f64>,
+    /// Medians beside the floor.
+    pub of_floor: OfFloor,
 }
 
 /// A figure, or `"lacking"` for an infinite one.
@@ -188,6 +203,8 @@ pub struct Verdicts {
     pub apart: Vec<String>,
     /// Figures by case and method.
     pub cases: BTreeMap<String, BTreeMap<String, Figures>>,
+    /// What no method can beat, by case, beside the best method's value.
+    pub floors: BTreeMap<String, Floors>,
 }
 
 /// Judges the methods of `folder` over the `drawn` cases that have a run of Vanilla.
@@ -212,19 +229,27 @@ pub fn judge(drawn: &[Drawn], folder: &Folder) -> Verdicts {
             frames_sent: number("frames_sent").unwrap_or(0.0),
             frames_completed: number("frames_completed").unwrap_or(0.0),
             jain: number("jain_index"),
+            floor: FloorResult {
+                delay_ms_p99: number("floor_delay_ms_p99"),
+                schedule_delay_ms_p99: number("schedule_delay_ms_p99"),
+                goodput_mbit_s: number("floor_goodput_mbit_s"),
+                schedule_goodput_mbit_s: number("schedule_goodput_mbit_s"),
+                rtt_ms: number("floor_rtt_ms"),
+                schedule_rtt_ms_p95: number("schedule_rtt_ms_p95"),
+            },
         });
     }
     // With CU and DU apart, a method's form for that takes its place.
     let methods: Vec<String> =
-        folder.methods().into_iter().filter(|m| !m.ends_with(SPLIT) && m != FLOOR).collect();
-    let (mut cases, mut apart) = (BTreeMap::new(), Vec::new());
+        folder.methods().into_iter().filter(|m| !m.ends_with(SPLIT) && m != ALONE).collect();
+    let (mut cases, mut apart, mut floors) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
     for case in drawn {
         let Some(runs) = runs.get(case.name.as_str()) else { continue };
         let of = |method: &str| {
             let split = runs.get(format!("{method}{SPLIT}").as_str()).filter(|_| case.apart);
             split.or_else(|| runs.get(method))
         };
-        let (Some(reference), Some(floor)) = (of(REFERENCE), of(FLOOR)) else { continue };
+        let (Some(reference), Some(alone)) = (of(REFERENCE), of(ALONE)) else { continue };
         let all: f64 = reference.iter().map(|flow| flow.goodput_mbit_s).sum();
         if case.demand_mbit_s > 0.5 * all / f64::from(case.phones) {
             apart.push(case.name.clone());
@@ -232,7 +257,8 @@ pub fn judge(drawn: &[Drawn], folder: &Folder) -> Verdicts {
         }
         let found: Vec<(&String, &Vec<Flow>)> =
             methods.iter().filter_map(|method| Some((method, of(method)?))).collect();
-        let yardstick = Yardstick::of(reference, floor, found.iter().map(|(_, flows)| *flows));
+        floors.insert(case.name.clone(), Floors::of(&found));
+        let yardstick = Yardstick::of(reference, alone, found.iter().map(|(_, flows)| *flows));
         let figures =
             found.into_iter().map(|(method, flows)| (method.clone(), yardstick.hold(flows)));
         cases.insert(case.name.clone(), figures.collect::<BTreeMap<_, _>>());
@@ -246,7 +272,7 @@ pub fn judge(drawn: &[Drawn], folder: &Folder) -> Verdicts {
             judged.push(Judged::of(method, rtt, &figures));
         }
     }
-    Verdicts { judged, apart, cases }
+    Verdicts { judged, apart, cases, floors }
 }
 
 /// Against which a case's runs are held.
@@ -258,13 +284,13 @@ struct Yardstick {
     /// Under some method several downloads share a cell.
     shared: bool,
     /// The low-latency flows alone, by name.
-    floor: BTreeMap<String, Flow>,
+    alone: BTreeMap<String, Flow>,
 }
 
 impl Yardstick {
     fn of<'a>(
         reference: &[Flow],
-        floor: &[Flow],
+        alone: &[Flow],
         all: impl Iterator<Item = &'a Vec<Flow>>,
     ) -> Self {
         let (mut page_ms, mut base_ms, mut shared) = (None::<f64>, BTreeMap::new(), false);
@@ -276,9 +302,9 @@ impl Yardstick {
                 *least = f64::min(*least, ms);
             }
         }
-        let floor = floor.iter().filter(|flow| flow.low_latency);
-        let floor = floor.map(|flow| (flow.name.clone(), flow.clone())).collect();
-        Self { goodput_mbit_s: elastic(reference), page_ms, base_ms, shared, floor }
+        let alone = alone.iter().filter(|flow| flow.low_latency);
+        let alone = alone.map(|flow| (flow.name.clone(), flow.clone())).collect();
+        Self { goodput_mbit_s: elastic(reference), page_ms, base_ms, shared, alone }
     }
 
     fn hold(&self, flows: &[Flow]) -> Figures {
@@ -286,16 +312,16 @@ impl Yardstick {
         let downloads =
             || flows.iter().filter(|flow| ["download", "far"].contains(&flow.name.as_str()));
         let over = |value: f64, whole: f64| (whole > 0.0).then(|| value / whole);
-        let floor = |flow: &Flow| self.floor.get(&flow.name);
+        let alone = |flow: &Flow| self.alone.get(&flow.name);
         let delay = |flow: &Flow| {
-            let floor_ms = floor(flow)?.delay_ms_p99?;
-            Some(flow.delay_ms_p99.map_or(LACKING, |ms| (ms - SLOT_MS).max(0.0) / floor_ms))
+            let alone_ms = alone(flow)?.delay_ms_p99?;
+            Some(flow.delay_ms_p99.map_or(LACKING, |ms| (ms - SLOT_MS).max(0.0) / alone_ms))
         };
         let loss = |flow: &Flow| {
-            let lossless = floor(flow)?.dropped == 0.0;
+            let lossless = alone(flow)?.dropped == 0.0;
             over(100.0 * flow.dropped, flow.entered).filter(|_| lossless)
         };
-        let frames = |flow: &Flow| over(flow.frames_completed, floor(flow)?.frames_completed);
+        let frames = |flow: &Flow| over(flow.frames_completed, alone(flow)?.frames_completed);
         let growth = |flow: &Flow| {
             let base_ms = self.base_ms.get(&flow.name)?;
             Some(flow.rtt_ms_p95.map_or(LACKING, |ms| ms - base_ms))
@@ -310,6 +336,7 @@ impl Yardstick {
             page: self.page_ms.map(|least| page.map_or(LACKING, |ms| ms / least)),
             frames: low().filter_map(frames).reduce(f64::min),
             jain: jain.or(self.shared.then_some(0.0)),
+            of_floor: OfFloor::of(flows),
         }
     }
 }
@@ -347,6 +374,11 @@ impl Judged {
             page: [0.5, 0.95].map(|p| at(|f| f.page, p)),
             frames: at(|f| f.frames, 0.05),
             jain: at(|f| f.jain, 0.05),
+            of_floor: OfFloor {
+                delay: at(|f| f.of_floor.delay, 0.5),
+                goodput: at(|f| f.of_floor.goodput, 0.5),
+                round_trip_ms: at(|f| f.of_floor.round_trip_ms, 0.5),
+            },
         }
     }
 
@@ -423,7 +455,7 @@ mod tests {
             row(
                 &mut folder,
                 case,
-                FLOOR,
+                ALONE,
                 json!({
                     "flow": "call", "low_latency": true, "entered_packets": 1000, "delay_ms_p99": 10.0
                 }),
@@ -466,7 +498,7 @@ mod tests {
         let verdicts = judge(&[drawn("a", 20, 0.08)], &folder);
         let missed = verdicts.cases["a"]["Starves"].missed();
         let names: Vec<&str> = missed.iter().map(|(name, _)| *name).collect();
-        let all = ["delay over the floor", "growth of the round trip in ms"];
+        let all = ["delay over that alone", "growth of the round trip in ms"];
         assert_eq!(names, [&all[..], &["page load over the best", "Jain's index"]].concat());
         let judged = verdicts.judged.iter().find(|judged| judged.method == "Starves");
         let judged = judged.expect("a verdict");

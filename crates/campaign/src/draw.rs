@@ -5,18 +5,20 @@
 
 mod channel;
 mod traffic;
+pub mod variant;
 
 use channel::Radio;
 use justfull_base::rng::{Rng, stream_key};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use traffic::Mix;
+use variant::Variant;
 
 /// Base round trips of the cases in turn, in ms.
 pub const ROUND_TRIPS_MS: [u32; 5] = [10, 20, 40, 80, 160];
 
 /// The method that carries the low-latency flows alone on their phones.
-pub const FLOOR: &str = "floor";
+pub const ALONE: &str = "alone";
 
 /// Most cases of a draw.
 pub(crate) const MOST: u32 = 100_000;
@@ -33,6 +35,9 @@ pub(crate) struct Draw {
     /// data.
     #[serde(default)]
     pub(crate) measured: bool,
+    /// Further methods of each case.
+    #[serde(default)]
+    pub(crate) variant: Vec<Variant>,
 }
 
 /// One drawn case.
@@ -64,20 +69,28 @@ impl Draw {
         let apart = rng.chance(1.0 / 6.0);
         let report = [2, 5, 10, 20][rng.below(4) as usize];
         let bearers = Bearers::ALL[rng.below(3) as usize];
-        let form = if apart { "apart" } else { bearers.name() };
+        let one_qfi = bearers == Bearers::Shared;
+        let form = match (apart, mix.is_in_tunnel(one_qfi)) {
+            (true, _) => "apart",
+            (false, true) => "tunnel",
+            (false, false) => bearers.name(),
+        };
+        let at = ["cell", "both"][rng.below(2) as usize];
+        let drbs = if bearers == Bearers::ApartDrbs { 2 } else { 1 };
+        let stack = radio.uplink(drbs, at).filter(|_| mix.uploads() && !apart);
         let name = format!(
             "{number:05}-rtt{round_trip_ms}-{}-{phones}ue-{form}-{}",
             radio.name(),
             mix.name
         );
         let mut toml = format!(
-            "title = \"{name}\"\nduration = \"30s\"\nwarmup = \"6s\"\nmethods = [\"Vanilla\"]\n\
+            "title = \"{name}\"\nduration = \"30s\"\nwarmup = \"6s\"\nmethods = [\"Vanilla\"]\nfloor = true\n\
              core = {{ rate = \"10Gbit/s\", delay = \"{}us\" }}\n\
              uplink = {{ delay = \"{}us\"{} }}\n\
              upf = {{ poll = {{ period = \"200us\" }} }}\n",
             round_trip_ms * 500,
             round_trip_ms * 500,
-            mix.uplink()
+            stack.unwrap_or_else(|| mix.uplink())
         );
         // Text takes everything.
         let _ = write!(toml, "{}", radio.toml());
@@ -90,20 +103,21 @@ impl Draw {
              [[ue]]\ncount = {phones}\n{}{}",
             radio.rlc(),
             bearers.toml(),
-            mix.toml(bearers == Bearers::Shared, phones)
+            mix.toml(one_qfi, phones)
         );
-        toml += &floor(&mix, phones);
+        toml += &alone(&mix, phones);
+        toml.extend(self.variant.iter().map(Variant::toml));
         let demand_mbit_s = mix.demand_mbit_s;
         Drawn { name, toml, round_trip_ms, phones, apart, demand_mbit_s }
     }
 }
 
-/// The method [`FLOOR`]: other phones, one fewer, carry all but the low-latency flows, so that a
+/// The method [`ALONE`]: other phones, one fewer, carry all but the low-latency flows, so that a
 /// phone's low-latency flows share the cell with others and their own queue with nobody.
-fn floor(mix: &Mix, phones: u32) -> String {
+fn alone(mix: &Mix, phones: u32) -> String {
     let others = phones - 1;
     let mut toml = format!(
-        "[[method]]\nname = \"{FLOOR}\"\ntitle = \"low-latency flows alone on their phones\"\n\
+        "[[method]]\nname = \"{ALONE}\"\ntitle = \"low-latency flows alone on their phones\"\n\
          [method.set]\n\"ue.0.count\" = {}\n",
         phones + others
     );
@@ -172,7 +186,7 @@ mod tests {
     use std::path::Path;
 
     fn draw(cases: u32, seed: &str) -> Draw {
-        Draw { cases, seed: seed.into(), measured: false }
+        Draw { cases, seed: seed.into(), measured: false, variant: Vec::new() }
     }
 
     #[test]
@@ -186,7 +200,28 @@ mod tests {
                 .unwrap_or_else(|e| panic!("{}: {e}\n{}", case.name, case.toml));
             let world = scenario.world(&scenario.jobs()[0]);
             let world = world.unwrap_or_else(|e| panic!("{}: {e}\n{}", case.name, case.toml));
+            let built = scenario.built(&scenario.jobs()[0]).map(drop);
+            built.unwrap_or_else(|e| panic!("{}: {e}\n{}", case.name, case.toml));
             assert!(world.flows.iter().any(|flow| flow.low_latency), "{}", case.toml);
+        }
+    }
+
+    #[test]
+    fn a_study_has_each_variant_in_both_forms_and_all_are_sound() {
+        for of_parts in [true, false] {
+            let text = format!("cases = 2\nseed = \"a\"\n{}", variant::tables(of_parts));
+            let draw: Draw =
+                toml::from_str(&text.replace("[[draw.variant]]", "[[variant]]")).expect("sound");
+            let case = draw.case(1);
+            let place = Path::new("x.toml");
+            for name in variant::names(of_parts) {
+                let methods =
+                    Overrides { methods: Some(vec![name.clone()]), ..Overrides::default() };
+                let scenario = Scenario::parse(&case.toml, place, None, methods)
+                    .unwrap_or_else(|e| panic!("{name}: {e}"));
+                let built = scenario.built(&scenario.jobs()[0]).map(drop);
+                built.unwrap_or_else(|e| panic!("{name}: {e}"));
+            }
         }
     }
 
@@ -197,6 +232,10 @@ mod tests {
         for rtt in ROUND_TRIPS_MS {
             let cases = (0..500).filter(|n| a.case(*n).round_trip_ms == rtt).count();
             assert_eq!(cases, 100);
+        }
+        for part in ["tunnel = true", "\"prague\"", "kind = \"stack\""] {
+            let cases = (0..500).filter(|n| a.case(*n).toml.contains(part)).count();
+            assert!(cases > 3, "{part}: {cases}");
         }
         let apart = (0..500).filter(|n| a.case(*n).apart).count();
         assert!((60..110).contains(&apart), "{apart}");

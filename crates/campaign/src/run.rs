@@ -121,7 +121,7 @@ fn simulated(
     job: &Job,
     progress: &mut dyn Progress,
 ) -> Result<Option<RunResult>, ScenarioError> {
-    scenario.built(job).map(|world| world.run_on(1, progress))
+    scenario.simulated(job, None, 1, progress)
 }
 
 /// Executes one job within the campaign's limit; none when it was cancelled.

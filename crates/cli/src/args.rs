@@ -12,7 +12,7 @@ mod service;
 
 pub(crate) use campaign::CampaignCommand;
 #[cfg(feature = "campaign")]
-pub(crate) use campaign::{AddArgs, CampaignArgs, JudgeArgs, MakeArgs, TableArgs};
+pub(crate) use campaign::{AddArgs, CampaignArgs, JudgeArgs, MakeArgs, Study, TableArgs};
 pub(crate) use f1u::F1uCommand;
 pub(crate) use live::{LiveArgs, ParityArgs};
 pub(crate) use n3::N3Command;

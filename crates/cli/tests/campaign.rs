@@ -287,26 +287,39 @@ fn jobs_that_took_too_long_are_made_again_when_asked() {
 fn methods_are_judged_on_drawn_cases_and_another_run_makes_nothing_again() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let judge = |more: &[&str]| {
-        let words =
-            ["judge", "--seed", "7", "--cases", "5", "--method", "FQ-CoDel", "-q", "-o", "x"];
-        campaign(folder.path(), &[&words[..], more].concat())
+        let words = ["judge", "--seed", "7", "--cases", "30", "-q", "-o", "x"];
+        let short = ["--set", "duration=8s", "--set", "warmup=4s"];
+        let methods = ["--method", "Justfull-2", "--method", "Justfull-2-split"];
+        campaign(folder.path(), &[&words[..], &short, &methods, more].concat())
     };
     let told = judge(&["--json"]);
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
     let verdicts: Value = serde_json::from_slice(&told.stdout).expect("JSON");
     let cases = verdicts["cases"].as_object().expect("cases");
     let apart = verdicts["apart"].as_array().expect("cases apart").len();
-    assert_eq!(cases.len() + apart, 5);
+    assert_eq!(cases.len() + apart, 30);
     for (name, of) in cases {
         assert_eq!(of["Vanilla"]["goodput"], 1.0, "{name} has Vanilla's goodput as its measure");
     }
+    for (name, of) in verdicts["floors"].as_object().expect("floors") {
+        for (measure, lower) in
+            [("delay_ms", true), ("goodput_mbit_s", false), ("round_trip_ms", true)]
+        {
+            let [floor, best] = ["floor", "best"].map(|what| of[measure][what].as_f64());
+            let Some((floor, best)) = floor.zip(best) else { continue };
+            // A column has three digits, a percentile of the histogram a hundredth.
+            let holds = if lower { best >= 0.98 * floor } else { best <= 1.001 * floor + 0.001 };
+            assert!(holds, "{name}, {measure}: floor {floor}, best {best}");
+        }
+    }
     let judged = verdicts["judged"].as_array().expect("verdicts");
     assert_eq!(judged.len(), 2 * 6, "two methods, each over all cases and for five round trips");
-    let before = rows(folder.path(), "x/7-5").len();
-    let told = judge(&["--misses", "Vanilla"]);
+    let before = rows(folder.path(), "x/7-30").len();
+    let told = judge(&["--misses", "Vanilla", "--floors"]);
     let text = String::from_utf8_lossy(&told.stdout);
     assert!(text.contains("Vanilla:") && text.contains("rtt"), "{text}");
-    assert_eq!(rows(folder.path(), "x/7-5").len(), before);
+    assert!(text.contains("delay ms floor"), "{text}");
+    assert_eq!(rows(folder.path(), "x/7-30").len(), before);
 }
 
 #[test]

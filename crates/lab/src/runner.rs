@@ -88,7 +88,7 @@ pub fn run_all(
 ) -> Result<Vec<Outcome>, ScenarioError> {
     let each = threads_of_each(threads, runs.len());
     run_by(runs, threads, watch, |scenario, job| {
-        scenario.built(job).map(|world| world.run_on(each, &mut Watched::new(watch)))
+        scenario.simulated(job, None, each, &mut Watched::new(watch))
     })
 }
 

@@ -372,7 +372,8 @@ impl Scenario {
             |e: ConfigError| locator.config(&origin::field(&file, &e.field), &e, &job.method);
         if file.floor {
             let mut floor = Floor::new(&world, tap).map_err(fault)?;
-            let mut result = World::tapped(&world, &mut floor).map_err(fault)?.run_on(threads, progress);
+            let mut result =
+                World::tapped(&world, &mut floor).map_err(fault)?.run_on(threads, progress);
             result.iter_mut().for_each(|result| floor.hold(result));
             return Ok(result);
         }

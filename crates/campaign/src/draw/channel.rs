@@ -102,6 +102,26 @@ impl Radio {
         }
     }
 
+    /// The rest of the table `uplink` with a stack: in NR's uplink slots, with the method in the
+    /// cell alone or at both ends; none over other radios.
+    pub(super) fn uplink(&self, bearers: u8, at: &str) -> Option<String> {
+        let Self::Blocks { rlc, name, .. } = self else { return None };
+        if !name.starts_with("nr") {
+            return None;
+        }
+        let channels = match bearers {
+            1 => "{ priority = 4 }",
+            _ => "{ priority = 1, group = 0 }, { priority = 4, group = 1 }",
+        };
+        let rlc = rlc.trim_end();
+        Some(format!(
+            ", kind = \"stack\", method_at = \"{at}\", stack = {{ sdap = {{ poll = {{ period = \
+             \"200us\" }}, queue = {{ limit = \"4MB\" }}, scheduler = {{ kind = \
+             \"strict_priority\" }} }}, rlc = {{ queue = {{ limit = \"4MB\" }}, {rlc} }}, mac = {{ \
+             harq = {{ bler = 0.1, round_trip = 8 }}, logical_channel = [{channels}] }} }}"
+        ))
+    }
+
     pub(super) const fn rlc(&self) -> &'static str {
         match self {
             Self::Bytes { .. } => "",

@@ -13,6 +13,8 @@ pub(super) struct Mix {
     flows: Vec<Flow>,
     /// Of each phone's uplink, if it is limited.
     uplink_mbit_s: Option<f64>,
+    /// All flows of a phone are in one tunnel, if they share a QoS flow.
+    tunnel: bool,
 }
 
 struct Flow {
@@ -33,6 +35,7 @@ impl Mix {
             demand_mbit_s: 0.0,
             flows: Vec::new(),
             uplink_mbit_s: None,
+            tunnel: false,
         };
         mix.low_latency(rng, fair);
         let bulk = rng.unit();
@@ -65,6 +68,7 @@ impl Mix {
             mix.uplink_mbit_s = Some(log_uniform(rng, 5.0, 100.0));
             mix.add("upload", false, "start = \"4s\"\ntcp = { direction = \"up\" }\n");
         }
+        mix.tunnel = rng.chance(0.3);
         mix
     }
 
@@ -110,9 +114,10 @@ impl Mix {
             if rng.chance(0.5) { 1 } else { log_uniform(rng, 1.0, f64::from(most)).round() as u32 };
         let tcp = |rng: &mut Rng| {
             let cc = match rng.unit() {
-                x if x < 0.6 => "cubic",
-                x if x < 0.85 => "bbr",
-                _ => "new_reno",
+                x if x < 0.55 => "cubic",
+                x if x < 0.8 => "bbr",
+                x if x < 0.9 => "new_reno",
+                _ => "prague",
             };
             let protocol = if rng.chance(0.2) { "protocol = \"udp\", " } else { "" };
             format!(
@@ -138,7 +143,17 @@ impl Mix {
         self.flows.iter().filter(|flow| !flow.low_latency).map(|flow| flow.name)
     }
 
-    /// The rest of the table `uplink`.
+    /// Someone uploads.
+    pub(super) const fn uploads(&self) -> bool {
+        self.uplink_mbit_s.is_some()
+    }
+
+    /// All flows of a phone are in one tunnel.
+    pub(super) const fn is_in_tunnel(&self, one_qfi: bool) -> bool {
+        self.tunnel && one_qfi
+    }
+
+    /// The rest of the table `uplink` without a stack.
     pub(super) fn uplink(&self) -> String {
         self.uplink_mbit_s
             .map_or_else(String::new, |rate| format!(", rate = \"{}kbit/s\"", (rate * 1e3).round()))
@@ -150,10 +165,11 @@ impl Mix {
         for flow in &self.flows {
             let qfi = if flow.low_latency && !one_qfi { 1 } else { 9 };
             let low = flow.low_latency;
+            let tunnel = if self.is_in_tunnel(one_qfi) { "tunnel = true\n" } else { "" };
             // Text takes everything.
             let _ = write!(
                 toml,
-                "{}ue = 0\nues = {phones}\nqfi = {qfi}\nlow_latency = {low}\n",
+                "{}ue = 0\nues = {phones}\nqfi = {qfi}\nlow_latency = {low}\n{tunnel}",
                 flow.toml
             );
         }

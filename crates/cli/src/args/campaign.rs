@@ -3,7 +3,7 @@
 use super::JobsArgs;
 use crate::complete;
 use crate::help::with_exit_status;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use justfull_scenario::{Axis, Setting};
 use std::path::PathBuf;
 
@@ -54,6 +54,15 @@ pub(crate) enum CampaignCommand {
     Judge(JudgeArgs),
 }
 
+/// Which variants of Justfull-2 are judged.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Study {
+    /// Without each part
+    Parts,
+    /// With other constants
+    Constants,
+}
+
 /// The methods and cells to judge.
 #[derive(Args)]
 pub(crate) struct JudgeArgs {
@@ -70,12 +79,19 @@ pub(crate) struct JudgeArgs {
     /// 5G-BDP, e5G-BDP, LastPoll, Justfull, Justfull-2, each with its form for CU and DU apart]
     #[arg(long = "method", value_name = "NAME", add = complete::methods())]
     pub(crate) methods: Vec<String>,
+    /// Judge Justfull-2 beside itself without each of its parts, or with a lower and a higher value
+    /// of each constant, in place of other methods
+    #[arg(long, value_name = "WHAT", conflicts_with = "methods")]
+    pub(crate) study: Option<Study>,
     /// A setting for all methods that have it; may be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<Setting>,
     /// Folder of the file and the dataset
     #[arg(long, short = 'o', value_name = "DIR", default_value = "results/campaign")]
     pub(crate) out: PathBuf,
+    /// Print for each case what no method can beat, and the best method's value
+    #[arg(long)]
+    pub(crate) floors: bool,
     /// Print each case that misses a bar under this method
     #[arg(long, value_name = "METHOD")]
     pub(crate) misses: Option<String>,

@@ -1,11 +1,12 @@
 //! `campaign judge`.
 
 use super::{interrupted, load, made_of, opened, rows};
-use crate::args::JudgeArgs;
+use crate::args::{JudgeArgs, Study};
 use crate::failure::Failure;
 use crate::terminal::{print, print_exact, say};
+use justfull_campaign::bars::floors::{Beside, Floors};
 use justfull_campaign::bars::{self, Figures, Judged, Verdicts};
-use justfull_campaign::draw::FLOOR;
+use justfull_campaign::draw::{ALONE, variant};
 use justfull_campaign::{Campaign, Dataset};
 use justfull_report::export::{Column, Runs, Sink};
 use justfull_report::read;
@@ -55,12 +56,22 @@ fn written(args: &JudgeArgs) -> Result<PathBuf, Failure> {
     if *cases == 0 {
         return Err(Failure::Usage("--cases: found 0, allowed is at least 1".into()));
     }
-    let methods: Vec<&str> = match &args.methods[..] {
-        [] => METHODS.to_vec(),
-        methods => methods.iter().map(String::as_str).filter(|name| *name != "Vanilla").collect(),
+    let of_parts = args.study.map(|study| study == Study::Parts);
+    let methods: Vec<String> = match (of_parts, &args.methods[..]) {
+        (Some(of_parts), _) => {
+            let whole = ["Justfull-2", "Justfull-2-split"].map(str::to_owned);
+            whole.into_iter().chain(variant::names(of_parts)).collect()
+        }
+        (None, []) => METHODS.map(str::to_owned).to_vec(),
+        (None, methods) => methods.iter().filter(|name| *name != "Vanilla").cloned().collect(),
     };
-    let quoted: Vec<String> =
-        ["Vanilla", FLOOR].into_iter().chain(methods).map(|name| format!("{name:?}")).collect();
+    let quoted: Vec<String> = ["Vanilla", ALONE]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(methods)
+        .map(|name| format!("{name:?}"))
+        .collect();
+    let variants = of_parts.map(variant::tables).unwrap_or_default();
     let line = |setting: &Setting| {
         let Setting { path, if_present, value } = setting;
         format!("\"{}{path}\" = {value}\n", if *if_present { "?" } else { "" })
@@ -68,10 +79,15 @@ fn written(args: &JudgeArgs) -> Result<PathBuf, Failure> {
     let set: String = args.set.iter().map(line).collect();
     let text = format!(
         "title = \"Drawn paths\"\nmethods = [{}]\nseeds = 1\n\n[draw]\ncases = {cases}\n\
-         seed = \"{seed}\"\nmeasured = {measured}\n\n[set]\n{set}",
+         seed = \"{seed}\"\nmeasured = {measured}\n\n{variants}[set]\n{set}",
         quoted.join(", ")
     );
-    let file = args.out.join(format!("{seed}-{cases}.toml"));
+    let study = match args.study {
+        None => "",
+        Some(Study::Parts) => "-parts",
+        Some(Study::Constants) => "-constants",
+    };
+    let file = args.out.join(format!("{seed}-{cases}{study}.toml"));
     match std::fs::read_to_string(&file) {
         Ok(there) if there == text => return Ok(file),
         Ok(_) => {
@@ -122,12 +138,33 @@ fn shown(args: &JudgeArgs, verdicts: &Verdicts) -> Result<(), Failure> {
         let words = if missed.is_empty() { "all bars hold".into() } else { missed.join("; ") };
         print(&format!("{}: {words}\n", judged.method))?;
     }
+    if args.floors {
+        for (case, floors) in &verdicts.floors {
+            print(&format!("{case}: {}\n", beside(floors)))?;
+        }
+    }
     let Some(method) = &args.misses else { return Ok(()) };
     for (case, of) in &verdicts.cases {
         let Some(figures) = of.get(method).filter(|figures| !figures.holds()) else { continue };
         print(&format!("{case}: {}\n", line(figures)))?;
     }
     Ok(())
+}
+
+/// The bounds of a case, each with what the schedule reaches and the best method.
+fn beside(floors: &Floors) -> String {
+    let line = |name: &str, unit: &str, of: &Beside| {
+        let [floor, schedule, best] =
+            [of.floor, of.schedule, of.best].map(|value| rounded(value, 2));
+        let method = of.method.as_deref().unwrap_or("-");
+        format!("{name} {unit} floor {floor}, schedule {schedule}, best {best} ({method})")
+    };
+    [
+        line("delay", "ms", &floors.delay_ms),
+        line("goodput", "Mbit/s", &floors.goodput_mbit_s),
+        line("round trip", "ms", &floors.round_trip_ms),
+    ]
+    .join("; ")
 }
 
 /// Each figure that misses the bar of a case.
@@ -153,7 +190,7 @@ fn grid(judged: &[Judged]) -> Grid {
         "base RTT",
         "cases",
         "all bars\nhold",
-        "delay over\nfloor, median",
+        "delay over\nalone, median",
         "95 %",
         "lossy\ncases",
         "goodput over\nVanilla, median",
@@ -163,6 +200,9 @@ fn grid(judged: &[Judged]) -> Grid {
         "page load\nover best",
         "frames\nwhole, 5 %",
         "Jain,\n5 %",
+        "delay over\nthe floor",
+        "goodput over\nthe floor",
+        "RTT above\nthe floor, ms",
     ];
     let number = |value| rounded(value, 3);
     let row = |judged: &Judged| {
@@ -174,6 +214,8 @@ fn grid(judged: &[Judged]) -> Grid {
         cells.extend(judged.goodput.map(number));
         cells.push(rounded(judged.round_trip_growth_ms, 0));
         cells.extend([judged.page[0], judged.frames, judged.jain].map(number));
+        cells.extend([judged.of_floor.delay, judged.of_floor.goodput].map(number));
+        cells.push(rounded(judged.of_floor.round_trip_ms, 0));
         let kind = if judged.round_trip_ms.is_none() { RowKind::Method } else { RowKind::Part };
         Row::new(cells, kind)
     };

@@ -1,0 +1,84 @@
+//! Variants of the method Justfull-2 in drawn cases: without a part, or with another constant.
+
+use serde::Deserialize;
+use std::fmt::Write as _;
+
+/// Justfull-2 with other settings of its lanes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// The settings of the discipline `lanes`.
+    pub lanes: toml::Table,
+}
+
+/// Justfull-2 without one of its parts each; `justfull explain lanes` has the parts.
+const WITHOUT: [(&str, &str); 7] = [
+    ("without classes", "classes = false"),
+    ("without reach", "reach = \"0s\""),
+    ("without reserve", "reserve = \"15ms\", ceiling = \"15ms\", reach = \"0s\""),
+    ("without deadline", "deadline = \"0s\""),
+    ("without dip", "dip = \"0s\""),
+    ("without spacing", "spacing = 0"),
+    ("without marks", "ecn = false"),
+];
+
+/// Justfull-2 with a lower and a higher value of each of its constants.
+const OTHER: [(&str, &str); 18] = [
+    ("target 10ms", "target = \"10ms\""),
+    ("target 20ms", "target = \"20ms\""),
+    ("interval 50ms", "interval = \"50ms\""),
+    ("interval 200ms", "interval = \"200ms\""),
+    ("reserve 15ms", "reserve = \"15ms\""),
+    ("reserve 40ms", "reserve = \"40ms\""),
+    ("ceiling 25ms", "ceiling = \"25ms\""),
+    ("ceiling 90ms", "ceiling = \"90ms\""),
+    ("memory 10s", "memory = \"10s\""),
+    ("memory 90s", "memory = \"90s\""),
+    ("deadline 60ms", "deadline = \"60ms\""),
+    ("deadline 180ms", "deadline = \"180ms\""),
+    ("dip 1s", "dip = \"1s\""),
+    ("dip 4s", "dip = \"4s\""),
+    ("spacing 4", "spacing = 4"),
+    ("spacing 16", "spacing = 16"),
+    ("reach 30ms", "reach = \"30ms\""),
+    ("reach 120ms", "reach = \"120ms\""),
+];
+
+/// The variants of a study, as the lines of a campaign's file.
+#[must_use]
+pub fn tables(of_parts: bool) -> String {
+    let variants: &[(&str, &str)] = if of_parts { &WITHOUT } else { &OTHER };
+    let table = |(name, lanes): &(&str, &str)| {
+        format!("[[draw.variant]]\nname = \"{name}\"\nlanes = {{ {lanes} }}\n")
+    };
+    variants.iter().map(table).collect()
+}
+
+/// The names of the variants of a study, each with its form for CU and DU apart.
+pub fn names(of_parts: bool) -> impl Iterator<Item = String> {
+    let variants: &[(&str, &str)] = if of_parts { &WITHOUT } else { &OTHER };
+    variants.iter().flat_map(|(name, _)| [(*name).to_owned(), format!("{name}-split")])
+}
+
+impl Variant {
+    /// Its methods in a scenario: in the RLC, and for CU and DU apart.
+    pub(super) fn toml(&self) -> String {
+        let Self { name, lanes } = self;
+        let mut toml = String::new();
+        let settings: String =
+            lanes.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
+        let lanes = format!("{{ kind = \"lanes\"{settings} }}");
+        // Text takes everything.
+        let _ = write!(
+            toml,
+            "[[method]]\nname = \"{name}\"\ntitle = \"Justfull-2 {name}\"\n[method.set]\n\
+             \"rlc.queue.discipline\" = {lanes}\n\
+             [[method]]\nname = \"{name}-split\"\ntitle = \"Justfull-2-split {name}\"\n\
+             [method.set]\n\"rlc.limiter\" = {{ kind = \"hedge\" }}\n\
+             \"sdap.queue.discipline\" = {lanes}\n"
+        );
+        toml
+    }
+}
