@@ -1,6 +1,6 @@
 //! `cargo xtask docs verdicts`: what pages say of the verdicts on claims, from the committed tables
 //! of `docs/reproduction`. Nothing is run. The sentence at the top of a paper's page, the table of
-//! `docs/claims.md` and the bars of `docs/which-method.md` are made here; elsewhere counts are
+//! `docs/claims.md` and the bars of `docs/method-evidence.md` are made here; elsewhere counts are
 //! refused, so that no two places differ.
 
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ const BARS: [(&str, &str); 4] = [
 
 const README: &str = "README.md";
 const PAPERS_PAGE: &str = "docs/claims.md";
-const WHICH_METHOD: &str = "docs/which-method.md";
+const WHICH_METHOD: &str = "docs/method-evidence.md";
 const CHANGELOG: &str = "CHANGELOG.md";
 
 /// The counts of a table.

@@ -1,4 +1,4 @@
-//! `cargo xtask docs which-method`: the tables of `docs/which-method.md`, from `justfull recommend`
+//! `cargo xtask docs which-method`: the tables of `docs/method-evidence.md`, from `justfull recommend`
 //! on the channels of the claims about it. Its text is written by hand.
 
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::page::{Maker, line, read};
 use crate::{Failure, Outcome, process};
 
-const PAGE: &str = "docs/which-method.md";
+const PAGE: &str = "docs/method-evidence.md";
 /// Claims whose channels are shown, and what the places of their tables begin with. The first were
 /// seen throughout, the second until `dip`, the third until the radio's clock; the fourth are held
 /// out.
