@@ -22,13 +22,13 @@ fn count(bytes: isize) {
 // SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
+        count(layout.size().cast_signed());
         // SAFETY: the caller's promises about `layout` are those that `System` needs.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
+        count(-(layout.size().cast_signed()));
         // SAFETY: `place` is of this allocator, and so of `System`.
         unsafe { System.dealloc(place, layout) }
     }

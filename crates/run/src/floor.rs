@@ -230,8 +230,9 @@ impl<'a> Floor<'a> {
                     waiting.push_back((packet.entered + time, packet.size));
                 }
             }
-            while let Some((_, bytes)) = waiting.pop_front_if(|(until, _)| *until < slot.at) {
+            while let Some((_, bytes)) = waiting.front().filter(|(until, _)| *until < slot.at) {
                 late_bytes += bytes;
+                waiting.pop_front();
             }
             let mut capacity = slot.bytes;
             while let Some((_, bytes)) = waiting.front_mut().filter(|_| capacity > 0) {

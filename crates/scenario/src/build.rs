@@ -188,10 +188,8 @@ fn flows(
         one_qfi_of_tunnel(file, flow, &at, locator)?;
         for (ue_index, ue) in ues.iter_mut().enumerate().skip(first).take(span) {
             for k in 0..flow.count {
-                let tuple = match flow.tunnel {
-                    true => tunnel(ue_index),
-                    false => tuple(&traffic, ue_index, port + k),
-                };
+                let own = || tuple(&traffic, ue_index, port + k);
+                let tuple = if flow.tunnel { tunnel(ue_index) } else { own() };
                 if let Some(qfi) = flow.qfi {
                     let rule = PacketDetectionRule {
                         protocol: Some(tuple.protocol),

@@ -35,6 +35,22 @@ fn uplink(
     uplink.with_statuses(config.stack.mac.status_way()).with_stack(of_radio)
 }
 
+/// Checks `config` and `options` for a run with `interfaces` of UEs.
+fn check(config: &WorldConfig, options: &LiveOptions, interfaces: usize) -> Result<(), String> {
+    let ues = config.stack.ues.len();
+    if interfaces != ues {
+        return Err(format!("{interfaces} interfaces for the scenario's {ues} UEs"));
+    }
+    if config.flows.iter().any(FlowConfig::is_in_tunnel) {
+        return Err("a flow in a tunnel is of simulated runs only".into());
+    }
+    let LiveOptions { buffers, flows, wake, read, .. } = options;
+    if *buffers == 0 || *flows == 0 || wake.is_zero() || read.is_zero() {
+        return Err("buffers, flows, wake and read must be above 0".into());
+    }
+    Ok(())
+}
+
 impl<P: Port> Live<P> {
     /// A run of `config` between `ends`. The flows of `config` only name the counts of real ones.
     ///
@@ -49,20 +65,7 @@ impl<P: Port> Live<P> {
         let record = LiveRecorder::new(config).map_err(|e| refused(e.to_string()))?;
         let mut stack = Stack::new(&config.stack).map_err(|e| refused(e.to_string()))?;
         stack.count_awake_from(Instant::ZERO + config.warmup);
-        if ends.ues.len() != config.stack.ues.len() {
-            let (found, wanted) = (ends.ues.len(), config.stack.ues.len());
-            return Err(refused(format!("{found} interfaces for the scenario's {wanted} UEs")));
-        }
-        if config.flows.iter().any(FlowConfig::is_in_tunnel) {
-            return Err(refused("a flow in a tunnel is of simulated runs only".into()));
-        }
-        if options.buffers == 0
-            || options.flows == 0
-            || options.wake.is_zero()
-            || options.read.is_zero()
-        {
-            return Err(refused("buffers, flows, wake and read must be above 0".into()));
-        }
+        check(config, options, ends.ues.len()).map_err(refused)?;
         let (mut ue_of, mut any_ue, mut ues) = (BTreeMap::new(), None, Vec::new());
         for (ue, end) in (0u32..).zip(ends.ues) {
             if end.addresses.is_empty() && any_ue.replace(ue).is_some() {

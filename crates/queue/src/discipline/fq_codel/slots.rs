@@ -136,10 +136,10 @@ impl Slots {
     /// Makes `buckets` buckets, a power of two.
     fn widen(&mut self, lanes: &mut [LaneState], buckets: usize) {
         self.buckets = alloc::vec![END; buckets];
-        for lane in 0..lanes.len() {
-            if lanes[lane].next != FREE {
-                let bucket = self.bucket(lanes[lane].flow);
-                lanes[lane].next = core::mem::replace(&mut self.buckets[bucket], lane as Lane);
+        for (lane, state) in lanes.iter_mut().enumerate() {
+            if state.next != FREE {
+                let bucket = self.bucket(state.flow);
+                state.next = core::mem::replace(&mut self.buckets[bucket], lane as Lane);
             }
         }
     }
