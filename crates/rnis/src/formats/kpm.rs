@@ -195,14 +195,21 @@ impl Values {
         self.0.iter().flatten().copied().reduce(|a, b| a + b)
     }
 
+    /// The mean of the values.
     fn mean(&self) -> Option<f64> {
         Some(self.sum()? / self.0.iter().flatten().count() as f64)
+    }
+
+    /// The mean over the periods, of which those without a value had nothing.
+    fn each(&self) -> Option<f64> {
+        Some(self.sum()? / self.0.len() as f64)
     }
 }
 
 /// The time that an indication covers.
 #[derive(Clone, Copy)]
 struct Span {
+    periods: f64,
     seconds: f64,
     /// Downlink slots in it.
     slots: u32,
@@ -322,8 +329,9 @@ impl KpmReader {
         at: Instant,
     ) -> Result<Share, Unread> {
         let (part, count) = part(measured, rules, span).ok_or(Unread::Lacking)?;
-        let volume = measured.rlc_volume.sum().or_else(|| measured.pdcp_volume.sum());
-        let throughput = || Some(measured.throughput.mean()? * span.seconds);
+        let volume = measured.rlc_volume.each().or_else(|| measured.pdcp_volume.each());
+        let volume = volume.map(|each| each * span.periods);
+        let throughput = || Some(measured.throughput.each()? * span.seconds);
         let kbit = volume.or_else(throughput).ok_or(Unread::Lacking)?;
         let bytes = kbit * BYTES_PER_KBIT;
         if count >= LEAST_COUNT && bytes > 0.0 {
@@ -361,7 +369,7 @@ fn span(measured: &Measured, rules: &KpmCell, period: Option<u64>) -> Option<Spa
     };
     let all = one.as_nanos().checked_mul(u64::from(periods))?;
     let slots = (all / rules.slot.as_nanos().max(1)).clamp(1, u64::from(u32::MAX)) as u32;
-    Some(Span { seconds: all as f64 / 1e9, slots })
+    Some(Span { periods: periods.into(), seconds: all as f64 / 1e9, slots })
 }
 
 fn blocks(rules: &KpmCell, span: Span) -> f64 {
@@ -371,14 +379,14 @@ fn blocks(rules: &KpmCell, span: Span) -> f64 {
 /// The part of the cell's blocks, 0 to 1, and the number from which it follows.
 fn part(measured: &Measured, rules: &KpmCell, span: Span) -> Option<(f64, f64)> {
     let prbs = f64::from(rules.prbs);
-    let (part, count) = match (measured.used.mean(), rules.total) {
+    let (part, count) = match (measured.used.each(), rules.total) {
         (Some(used), _) => (used / prbs, used),
         (None, KpmTotal::Percent) => {
-            let percent = measured.total.mean()?;
+            let percent = measured.total.each()?;
             (percent / 100.0, percent)
         }
         (None, KpmTotal::Blocks) => {
-            let mean = measured.total.sum()? / f64::from(span.slots);
+            let mean = measured.total.each()? * span.periods / f64::from(span.slots);
             (mean / prbs, mean)
         }
     };
@@ -423,20 +431,20 @@ fn report(
     at: Instant,
 ) -> RanReport {
     let offered = share.per_block * blocks(rules, share.span);
-    let used = (used * offered) as u64;
+    let used = (used * offered).round() as u64;
     RanReport {
         at,
         kind: CellKind::Bytes,
         slot: rules.slot,
         slots: share.span.slots,
-        offered: offered as u64,
+        offered: offered.round() as u64,
         used,
         active_ues,
-        blocks: ((own * offered) as u64).min(used),
+        blocks: ((own * offered).round() as u64).min(used),
         repeats: 0,
-        bytes: share.bytes as u64,
+        bytes: share.bytes.round() as u64,
         mcs: None,
-        backlog: share.backlog as u64,
+        backlog: share.backlog.round() as u64,
     }
 }
 

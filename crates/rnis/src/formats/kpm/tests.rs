@@ -59,8 +59,29 @@ fn several_periods_of_an_indication_are_one_report() {
     let reports = read(text).reports;
     let ran = reports[0].ran;
     assert_eq!((reports[0].cell.as_deref(), ran.slots), (Some("east"), 120));
-    // 2 000 kbit/s in 60 ms are 15 000 bytes, on a fifth of the blocks.
-    assert_eq!((ran.bytes, ran.offered, ran.used), (15_000, 75_000, 15_000));
+    // 4 000 kbit/s in 20 ms of 60 ms are 10 000 bytes, on 40 % of the blocks of 20 ms.
+    assert_eq!((ran.bytes, ran.offered, ran.used), (10_000, 75_000, 10_000));
+}
+
+#[test]
+fn a_period_without_values_has_no_part_in_the_bytes_of_a_block() {
+    let of = |used: &str, volume: &str| {
+        let text = INDICATION.replace("[40]", used).replace("[8000]", volume);
+        let ran = read(&text).reports[0].ran;
+        (ran.slots, ran.offered, ran.bytes)
+    };
+    // As without the second period: 1 000 000 bytes on 40 of 100 blocks of its 200 slots.
+    for (used, volume) in [
+        ("[40, null]", "[8000, null]"),
+        ("[40, 0]", "[8000, null]"),
+        ("[40, null]", "[8000, 0]"),
+        ("[40, 0]", "[8000, 0]"),
+    ] {
+        assert_eq!(of(used, volume), (400, 5_000_000, 1_000_000), "{used} {volume}");
+    }
+    // One number is that of each period.
+    assert_eq!(of("40", "[8000, 8000]"), (400, 5_000_000, 2_000_000));
+    assert_eq!(of("[40, 40]", "8000"), (400, 5_000_000, 2_000_000));
 }
 
 #[test]
