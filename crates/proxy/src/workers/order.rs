@@ -77,7 +77,8 @@ impl Order {
                 return None;
             }
             self.waiting = std::mem::take(&mut self.later);
-            self.unanswered = std::mem::take(&mut self.fell);
+            // If all rises of the last mark were taken back, its falls may still be on their way.
+            self.unanswered.append(&mut self.fell);
             (self.mark, self.since) = (self.mark + 1, now);
             if !self.unanswered.is_empty() {
                 return Some(Step::Mark(self.mark, self.unanswered.iter().copied().collect()));
@@ -86,6 +87,7 @@ impl Order {
         if !self.unanswered.is_empty() && now.since(self.since) < PATIENCE {
             return None;
         }
+        self.unanswered.clear();
         let rises = std::mem::take(&mut self.waiting);
         self.has.extend(&rises);
         Some(Step::Rise(rises))
@@ -258,10 +260,17 @@ mod tests {
         order.answered(0, 2);
         assert_eq!(order.step(ms(1)), rise);
         assert_eq!(order.step(ms(1)), None);
-        // A rise that is taken back before its mark is answered never leaves.
+        // A rise that is taken back before its mark is answered never leaves, and the next rise
+        // waits for the falls before that mark too.
         let mut order = begin();
         assert_eq!(order.change(1, 1, windows(500)), None);
+        assert_eq!(order.step(ms(1)), None);
+        assert_eq!(order.change(2, 2, windows(400)), None);
+        assert_eq!(order.step(ms(1)), Some(Step::Mark(3, vec![0])));
         order.answered(0, 2);
         assert_eq!(order.step(ms(1)), None);
+        order.answered(0, 3);
+        let rise = Some(Step::Rise(BTreeMap::from([(2, windows(400))])));
+        assert_eq!(order.step(ms(1)), rise);
     }
 }
