@@ -26,6 +26,8 @@
 //! goes to the listener if the rules remember its connection. Other connections pass, such as those
 //! from before the proxy.
 
+mod lost;
+
 use crate::config::{SelectConfig, UnknownConfig};
 use crate::nft::{
     self, ACCEPT, Batch, DROP, Family, GOTO, JUMP, META_IIFNAME, META_OIFNAME, Netfilter, RETURN,
@@ -61,17 +63,6 @@ const CHAINS: [(&str, Option<(u32, i32)>); 7] = [
     ("raw", Some((PREROUTING, RAW))),
     ("rawout", Some((OUTPUT, RAW))),
 ];
-/// The chains for segments of connections that this host does not have: for those from a UE and
-/// those to a UE; rules of earlier versions have none.
-const LOST_CHAINS: [&str; 5] = ["reset", "ports-up", "lost-up", "ports-down", "lost-down"];
-const LOST: [&str; 2] = ["lost-up", "lost-down"];
-const LOST_PORTS: [&str; 2] = ["ports-up", "ports-down"];
-/// Connections that pass unsplit and began here.
-const UNSPLIT: &str = "unsplit";
-/// Lifetime of such an entry after its last segment, in milliseconds (RFC 5382 REQ-5).
-const UNSPLIT_FOR: u64 = 7_440_000;
-/// The counter of segments that were answered with a reset.
-const RESETS: &str = "resets";
 /// Connections whose first segments were diverted.
 const DIVERTED: &str = "diverted";
 /// Lifetime of such an entry in milliseconds. By then a third segment, or the data after it, has
@@ -97,7 +88,7 @@ pub(crate) struct TableState {
     /// They have the set [`PASSED`]; rules of earlier versions have not.
     #[serde(default)]
     waits: bool,
-    /// They have [`LOST_CHAINS`]; rules of earlier versions have not.
+    /// They have [`lost::CHAINS`]; rules of earlier versions have not.
     #[serde(default)]
     resets: bool,
 }
@@ -230,7 +221,7 @@ impl Table {
             batch.set(DIVERTED, family, MOST_DIVERTED, REMEMBERED);
             batch.set(PASSED, family, MOST_DIVERTED, REMEMBERED);
             batch.counter(FIRST);
-            lost_chains(&mut batch, family);
+            lost::prepare(&mut batch, family);
             for (chain, hook) in CHAINS {
                 batch.chain(chain, hook.filter(|_| self.only.is_none()));
                 if let (Some(only), Some((hook, at))) = (self.only, hook) {
@@ -265,10 +256,10 @@ impl Table {
                 batch.set(PASSED, family, MOST_DIVERTED, REMEMBERED);
             }
             if !self.resets {
-                lost_chains(&mut batch, family);
+                lost::prepare(&mut batch, family);
             }
             CHAINS.iter().for_each(|(chain, _)| batch.flush(chain));
-            LOST_CHAINS.into_iter().for_each(|chain| batch.flush(chain));
+            lost::CHAINS.into_iter().for_each(|chain| batch.flush(chain));
         }
         self.rules(&mut batch, select, diversion);
         self.netfilter.send(batch)?;
@@ -289,7 +280,7 @@ impl Table {
     /// # Errors
     /// A refusal of the kernel.
     pub(crate) fn resets(&mut self) -> io::Result<u64> {
-        Ok(self.counts(RESETS)?.iter().sum())
+        Ok(self.counts(lost::RESETS)?.iter().sum())
     }
 
     fn counts(&mut self, counter: &str) -> io::Result<[u64; 2]> {
@@ -342,7 +333,7 @@ impl Table {
                 batch.rule("forward", |r| first(r).change_set(family, DIVERTED, SetAction::Remove));
             }
             if select.unknown == UnknownConfig::Reset {
-                lost(batch, family, select);
+                lost::rules(batch, family, select);
             }
             // The proxy has put it back to pass, and its set was full.
             batch.rule("select", |r| r.marked(!self.mark).verdict(RETURN, ""));
@@ -480,63 +471,6 @@ fn selection(batch: &mut Batch, family: &Family, select: &SelectConfig, diversio
     }
     if select.ports.is_empty() {
         batch.rule("ports", |r| r.verdict(GOTO, "divert"));
-    }
-}
-
-/// Makes what [`lost`] needs.
-fn lost_chains(batch: &mut Batch, family: &Family) {
-    batch.set(UNSPLIT, family, MOST_DIVERTED, UNSPLIT_FOR);
-    batch.counter(RESETS);
-    LOST_CHAINS.into_iter().for_each(|chain| batch.chain(chain, None));
-}
-
-/// The rules that reset connections which this host neither has nor saw begin. They stand after
-/// those that divert first segments: a first segment that comes here passes.
-fn lost(batch: &mut Batch, family: &Family, select: &SelectConfig) {
-    for (from_ue, key) in [(true, META_IIFNAME), (false, META_OIFNAME)] {
-        for interface in &select.interfaces {
-            batch.rule("forward", |r| {
-                r.interface(key, interface).first().change_set_by(
-                    family,
-                    UNSPLIT,
-                    SetAction::Add,
-                    from_ue,
-                )
-            });
-            let chain = LOST[usize::from(!from_ue)];
-            batch.rule("forward", |r| r.interface(key, interface).not_first().verdict(JUMP, chain));
-        }
-        selection_of_lost(batch, family, select, from_ue);
-    }
-    batch.rule("reset", |r| r.counted(RESETS).copy_on(family).answer_with_reset());
-}
-
-/// The rules that select segments from a UE, or to a UE, as first segments are selected.
-fn selection_of_lost(batch: &mut Batch, family: &Family, select: &SelectConfig, from_ue: bool) {
-    let at = usize::from(!from_ue);
-    let (chain, then) = (LOST[at], LOST_PORTS[at]);
-    batch.rule(chain, |r| r.reset().verdict(RETURN, ""));
-    batch.rule(chain, |r| {
-        r.in_set_by(family, UNSPLIT, from_ue)
-            .change_set_by(family, UNSPLIT, SetAction::Update, from_ue)
-            .verdict(RETURN, "")
-    });
-    for (address, bits) in of_family(family, &select.except) {
-        for source in [true, false] {
-            batch.rule(chain, |r| r.prefix(family, source, &address, bits).verdict(RETURN, ""));
-        }
-    }
-    for (address, bits) in of_family(family, &select.ues) {
-        batch.rule(chain, |r| r.prefix(family, from_ue, &address, bits).verdict(GOTO, then));
-    }
-    if select.ues.is_empty() {
-        batch.rule(chain, |r| r.verdict(GOTO, then));
-    }
-    for ports in &select.ports {
-        batch.rule(then, |r| r.ports(!from_ue, ports.first, ports.last).verdict(GOTO, "reset"));
-    }
-    if select.ports.is_empty() {
-        batch.rule(then, |r| r.verdict(GOTO, "reset"));
     }
 }
 

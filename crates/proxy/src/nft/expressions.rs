@@ -259,7 +259,11 @@ impl Expressions {
         action: SetAction,
         from_ue: bool,
     ) -> Self {
-        self.connection(family, from_ue).expression("dynset", |a| {
+        self.connection(family, from_ue).change(set, action)
+    }
+
+    fn change(self, set: &str, action: SetAction) -> Self {
+        self.expression("dynset", |a| {
             a.text(1, set);
             a.number(3, action as u32);
             a.number(4, REG32);
@@ -272,10 +276,32 @@ impl Expressions {
 
     /// The same of a segment from or to a UE.
     pub(crate) fn in_set_by(self, family: &Family, set: &str, from_ue: bool) -> Self {
-        self.connection(family, from_ue).expression("lookup", |a| {
+        self.connection(family, from_ue).find(set)
+    }
+
+    fn find(self, set: &str) -> Self {
+        self.expression("lookup", |a| {
             a.text(1, set);
             a.number(2, REG32);
         })
+    }
+
+    /// The key of no connection.
+    fn no_connection(self, family: &Family) -> Self {
+        let bytes = 2 * (family.address_bytes + 4);
+        (0..bytes).step_by(16).fold(self, |r, at| {
+            r.immediate(REG32 + at / 4, &vec![0; (bytes - at).min(16) as usize])
+        })
+    }
+
+    /// Puts the key of no connection into a set, as a sign for [`Self::raised`].
+    pub(crate) fn raise(self, family: &Family, set: &str) -> Self {
+        self.no_connection(family).change(set, SetAction::Update)
+    }
+
+    /// Matches while the sign stands.
+    pub(crate) fn raised(self, family: &Family, set: &str) -> Self {
+        self.no_connection(family).find(set)
     }
 
     /// Matches if connection tracking has changed the destination.

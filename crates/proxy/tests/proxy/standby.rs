@@ -1,7 +1,9 @@
 //! A host that stands by for another: after it has got the other's address, connections that the
 //! other has split end at both ends, and new ones are served.
 
+use super::faults::first_segment;
 use super::*;
+use std::net::Ipv4Addr;
 use std::sync::mpsc::Sender;
 
 /// The address that moves between the hosts, on each side: the next hop of UEs and servers.
@@ -203,4 +205,39 @@ fn connections_that_pass_unsplit_on_a_host_that_stands_by_go_on() {
     back.passes();
     let status = pair.standby.status();
     assert_eq!((&status["accepted"], &status["unknown_reset"]), (&1.into(), &0.into()));
+}
+
+#[test]
+fn a_connection_without_room_to_be_remembered_is_not_reset() {
+    if !can_build() {
+        return;
+    }
+    let pair = Pair::new();
+    let (at, accepted) = listening(&pair, 0);
+    let lost = connected(&pair, 1, at, &accepted);
+    pair.fail_over();
+    // First segments from the network, which UEs refuse: more connections than have room.
+    let IpAddr::V4(from) = Chain::server()[0] else { panic!("the first is of IPv4") };
+    let fill = || {
+        let socket = Socket::new(Domain::IPV4, Type::RAW, Some(socket2::Protocol::from(255)))?;
+        for number in 0..100_000_u32 {
+            let ue = Ipv4Addr::new(10, 45, 0, 2 + (number / 50_000) as u8);
+            let packet = first_segment(from, (number % 50_000) as u16 + 1_024, ue);
+            // A full queue loses it; a third may be lost.
+            let _lost = socket.send_to(&packet, &SocketAddr::from((ue, 0)).into());
+        }
+        Ok(())
+    };
+    pair.active.chain.inside(Place::Server, fill).expect("it is sent");
+    let listener = pair.active.chain.inside(Place::Ue, || TcpListener::bind(("10.45.0.5", 0)));
+    let listener = listener.expect("it listens");
+    let to = listener.local_addr().expect("an address");
+    let begun = pair.active.chain.inside(Place::Server, || TcpStream::connect(to));
+    let server = limited(begun.expect("it connects"));
+    let back = Both { client: limited(listener.accept().expect("it arrives").0), server };
+    back.passes();
+    // Segments of a lost connection pass too.
+    speak(&lost.client);
+    back.passes();
+    assert_eq!(pair.standby.status()["unknown_reset"], 0);
 }
