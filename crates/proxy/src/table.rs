@@ -280,7 +280,8 @@ impl Table {
     /// # Errors
     /// A refusal of the kernel.
     pub(crate) fn resets(&mut self) -> io::Result<u64> {
-        Ok(self.counts(lost::RESETS)?.iter().sum())
+        // The tables of an earlier version get the counter with their next rules.
+        if self.resets { Ok(self.counts(lost::RESETS)?.iter().sum()) } else { Ok(0) }
     }
 
     fn counts(&mut self, counter: &str) -> io::Result<[u64; 2]> {
@@ -494,5 +495,20 @@ pub(crate) fn explain(error: &io::Error) -> String {
             format!("{error}; another program has a table of this name: is it another proxy?")
         }
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn tables_of_an_earlier_version_have_reset_nothing() {
+        let no_socket = File::open("/dev/null").expect("it is there");
+        let state = r#"{"sequence": 1, "port": 2, "mark": 3}"#;
+        let state = serde_json::from_str(state).expect("a state");
+        let mut table = Table::adopt(no_socket.into(), &state);
+        assert_eq!(table.resets().expect("no request to the kernel"), 0);
     }
 }
