@@ -42,11 +42,23 @@ pub struct Machine {
     room: Vec<u8>,
 }
 
-/// Where user data waits.
+/// Where a packet waits.
 struct Place {
     bearer: u32,
     /// Bytes that the bearer's sums count.
     pdu: u32,
+}
+
+/// A packet that was read, and its place if it must wait.
+struct Read {
+    verdict: Verdict,
+    place: Option<Place>,
+}
+
+impl From<Verdict> for Read {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, place: None }
+    }
 }
 
 impl Machine {
@@ -69,7 +81,7 @@ impl Machine {
     /// Reads an IP packet that arrived at `now`, and changes the bounds of a delivery status in
     /// place, with UDP's checksum. Its length stays. [`Machine::poll`] must follow.
     pub fn on_datagram(&mut self, now: Instant, packet: &mut [u8]) -> Verdict {
-        let verdict = self.read(now, packet);
+        let Read { verdict, place } = self.read(now, packet);
         let count = match verdict {
             Verdict::UserData | Verdict::Held => &mut self.counts.user_data,
             Verdict::Status | Verdict::Rewritten => &mut self.counts.statuses,
@@ -78,41 +90,53 @@ impl Machine {
         };
         *count += 1;
         self.counts.rewritten += u64::from(verdict == Verdict::Rewritten);
-        self.counts.held += u64::from(verdict == Verdict::Held);
-        verdict
+        let Some(place) = place else { return verdict };
+        self.counts.held += 1;
+        self.hold(now, place.bearer, Waiting::new(packet, place.pdu));
+        Verdict::Held
     }
 
-    fn read(&mut self, now: Instant, packet: &mut [u8]) -> Verdict {
+    fn read(&mut self, now: Instant, packet: &mut [u8]) -> Read {
         self.tunnels.forget(now);
-        let Some(found) = packet::datagram(packet) else { return Verdict::Other };
+        let Some(found) = packet::datagram(packet) else { return Verdict::Other.into() };
         let Ok(message) = Message::read(&packet[found.message.clone()]) else {
-            return Verdict::Malformed;
+            return Verdict::Malformed.into();
         };
-        if message.kind != gtpu::G_PDU {
-            return Verdict::Other;
-        }
         let tunnel = Tunnel { teid: message.teid, from: found.from, to: found.to };
+        if message.kind != gtpu::G_PDU {
+            return Read { verdict: Verdict::Other, place: self.behind(tunnel) };
+        }
         match message.frame() {
-            Err(_) => Verdict::Malformed,
+            Err(_) => Read { verdict: Verdict::Malformed, place: self.behind(tunnel) },
             Ok(Some(Frame::UserData(frame))) => {
                 let place = self.on_user_data(now, tunnel, &frame, message.payload);
-                place.map_or(Verdict::UserData, |place| {
-                    self.hold(now, place.bearer, Waiting::new(packet, place.pdu));
-                    Verdict::Held
-                })
+                Read { verdict: Verdict::UserData, place }
             }
             Ok(Some(Frame::Status(status))) => {
-                let Ok(Some(places)) = edit::places(&message) else { return Verdict::Malformed };
+                let Ok(Some(places)) = edit::places(&message) else {
+                    return Verdict::Malformed.into();
+                };
                 let bounds = Bounds::new(&found, places);
                 let original = || Original::of(packet, &bounds, &message, &status);
                 let desired = self.on_status(now, tunnel, &status, original);
                 match desired.is_some_and(|desired| bounds.lower(packet, desired)) {
-                    true => Verdict::Rewritten,
-                    false => Verdict::Status,
+                    true => Verdict::Rewritten.into(),
+                    false => Verdict::Status.into(),
                 }
             }
-            Ok(_) => Verdict::Other,
+            Ok(_) => Read { verdict: Verdict::Other, place: self.behind(tunnel) },
         }
+    }
+
+    /// The place of a packet without user data of its own, such as an End Marker: behind the user
+    /// data that waits of its tunnel.
+    fn behind(&self, tunnel: Tunnel) -> Option<Place> {
+        if self.held == 0 {
+            return None;
+        }
+        let index = self.tunnels.found(tunnel)?;
+        let bearer = self.tunnels.bearers[index as usize].as_ref()?;
+        (!bearer.reported.held.is_empty()).then_some(Place { bearer: index, pdu: 0 })
     }
 
     /// Counts user data; returns its place if it must wait.

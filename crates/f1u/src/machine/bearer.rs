@@ -155,6 +155,14 @@ struct Mark {
     sum: u32,
 }
 
+impl Mark {
+    /// Bytes from here to the sum `released`; 0 for a DU that claims to have transmitted what waits
+    /// in the box.
+    fn until(self, released: u32) -> u32 {
+        released.wrapping_sub(self.sum).cast_signed().max(0).cast_unsigned()
+    }
+}
+
 /// The treatment of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Treatment {
@@ -282,7 +290,7 @@ impl Bearer {
     /// Bytes between the box and the radio, as far as they are known.
     pub(super) fn in_flight(&self) -> u32 {
         let transmitted = self.reported.progress.transmitted;
-        transmitted.map_or(0, |at| self.released().wrapping_sub(at.sum))
+        transmitted.map_or(0, |at| at.until(self.released()))
     }
 
     /// User data that has just been counted must wait.
@@ -349,8 +357,7 @@ impl Reported {
         let Step { at, freed, most } = *step;
         let released = sent.total().wrapping_sub(self.held.bytes());
         let packets = sent.behind(at.sn).unwrap_or(0).saturating_sub(self.held.packets());
-        // A DU may claim to have transmitted what waits here.
-        let queue = released.wrapping_sub(at.sum).cast_signed().max(0).cast_unsigned();
+        let queue = at.until(released);
         let mtu = self.control.mtu().cast_signed();
         let edge = self.progress.edge;
         let full = edge.is_some_and(|edge| edge.wrapping_sub(released).cast_signed() < mtu);

@@ -84,6 +84,11 @@ impl Tunnels {
         Some(index)
     }
 
+    /// The bearer of a tunnel, if it is a downlink's that is known.
+    pub(super) fn found(&self, tunnel: Tunnel) -> Option<u32> {
+        self.downlinks.get(&tunnel).copied()
+    }
+
     /// The place of an uplink tunnel, if there is one for it.
     pub(super) fn reporter(&mut self, now: Instant, tunnel: Tunnel) -> Option<u32> {
         if let Some(index) = self.uplinks.get(&tunnel) {
@@ -137,9 +142,9 @@ impl Tunnels {
         self.looked = now;
         let idle = self.config.idle;
         for index in 0..self.bearers.len() {
-            let Some(bearer) = self.bearers[index].take_if(|b| now.since(b.seen) > idle) else {
-                continue;
-            };
+            // What waits may wait for a radio that is gone for longer.
+            let is_idle = |b: &mut Bearer| now.since(b.seen) > idle && b.reported.held.is_empty();
+            let Some(bearer) = self.bearers[index].take_if(is_idle) else { continue };
             self.downlinks.remove(&bearer.tunnel);
             self.free[0].extend(u32::try_from(index));
             let reporter = bearer.reporter.and_then(|n| self.reporters[n as usize].as_mut());

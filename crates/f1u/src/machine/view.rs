@@ -8,8 +8,8 @@ use std::net::IpAddr;
 pub enum Verdict {
     /// User data of the downlink.
     UserData,
-    /// User data that the box keeps: [`Machine::poll`](super::Machine::poll) gives it back. Every
-    /// other packet goes on at once.
+    /// User data that the box keeps, or what follows it in its tunnel:
+    /// [`Machine::poll`](super::Machine::poll) gives it back. Every other packet goes on at once.
     Held,
     /// A delivery status that stays as it is.
     Status,
@@ -40,7 +40,7 @@ pub struct Counts {
     pub malformed: u64,
     /// Packets of tunnels for which there is no place.
     pub over_limit: u64,
-    /// Packets with user data that waited in the box.
+    /// Packets that waited in the box: user data, and what followed it in its tunnel.
     pub held: u64,
     /// Those that left early for lack of room.
     pub early: u64,

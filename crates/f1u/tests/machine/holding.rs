@@ -1,10 +1,10 @@
 //! User data that waits in the box, and grants in steps.
 
-use super::cell::frames::{CU_UP, DU, message, packet};
+use super::cell::frames::{CU_UP, DU, HEADERS, message, packet};
 use super::{ONE, WANTED, at, flow, pdu, size};
 use justfull_base::{Duration, Instant};
 use justfull_f1u::{F1uConfig, Machine, Verdict};
-use justfull_nru::{DeliveryStatus, Frame, UserData};
+use justfull_nru::{DeliveryStatus, Frame, UserData, gtpu};
 use proptest::prelude::*;
 
 /// A box in which user data of 20 ms may wait, with a bearer that is bounded: its DU has
@@ -67,6 +67,62 @@ fn nothing_waits_for_a_du_that_has_stopped_to_report_and_a_box_that_ends_gives_a
     ending.release(|packet| left.push(packet.to_vec()));
     assert_eq!(left, (112..120).map(|sn| ONE.down(sn, 1_000)).collect::<Vec<_>>());
     assert_eq!(ending.held(), 0);
+}
+
+#[test]
+fn user_data_waits_for_a_radio_that_is_gone_for_longer_than_a_bearer_may_be_idle() {
+    let mut config = F1uConfig::default();
+    config.hold.time = Duration::from_millis(20);
+    config.bearers.idle = Duration::from_secs(1);
+    let mut machine = Machine::new(&config).expect("valid");
+    flow(&mut machine, ONE, 0, 10);
+    for sn in 100..120 {
+        machine.on_datagram(at(50_000), &mut ONE.down(sn, 1_000));
+    }
+    let full = DeliveryStatus { highest_transmitted: Some(96), ..DeliveryStatus::default() };
+    for ms in (100..=3_000).step_by(100) {
+        machine.on_datagram(at(ms * 1_000), &mut ONE.up(&full));
+        assert!(polled(&mut machine, at(ms * 1_000)).is_empty(), "the DU wants no more");
+    }
+    let left = polled(&mut machine, at(3_200_000));
+    assert_eq!(left, (112..120).map(|sn| ONE.down(sn, 1_000)).collect::<Vec<_>>());
+    assert_eq!(machine.held(), 0);
+    machine.on_datagram(at(5_000_000), &mut ONE.told(119));
+    assert_eq!(machine.bearers(), (0, 0), "nothing waits: it is idle");
+}
+
+#[test]
+fn an_end_marker_and_a_packet_without_a_frame_stay_behind_the_user_data_of_their_tunnel() {
+    let mut machine = holding(1_000_000, 1_000_000);
+    let mut marker = ONE.down(120, 4);
+    marker[HEADERS + 1] = gtpu::END_MARKER;
+    let unknown = packet(CU_UP, DU, &message(0x11, &Frame::Other(&[0x50; 6]), &[1, 2, 3]));
+    let stranger = packet(CU_UP, DU, &message(0x12, &Frame::Other(&[0x50; 6]), &[1, 2, 3]));
+    let passes = |machine: &mut Machine, packet: &[u8]| {
+        machine.on_datagram(at(50_000), &mut packet.to_vec()) == Verdict::Other
+    };
+    assert!(passes(&mut machine, &marker), "nothing waits");
+    for sn in 100..120 {
+        machine.on_datagram(at(50_000), &mut ONE.down(sn, 1_000));
+    }
+    let counts = *machine.counts();
+    assert!(!passes(&mut machine, &marker) && !passes(&mut machine, &unknown));
+    assert!(passes(&mut machine, &stranger), "another tunnel does not wait");
+    let mut left = polled(&mut machine, at(249_900));
+    assert_eq!((left.pop(), left.pop(), left.len()), (Some(unknown), Some(marker), 8));
+    let after = *machine.counts();
+    assert_eq!((after.other, after.held), (counts.other + 3, counts.held + 2));
+    assert_eq!((after.user_data, machine.held()), (counts.user_data, 0));
+}
+
+#[test]
+fn a_du_that_claims_what_waits_in_the_box_has_nothing_in_flight() {
+    let mut machine = holding(1_000_000, 1_000_000);
+    for sn in 100..120 {
+        machine.on_datagram(at(50_000), &mut ONE.down(sn, 1_000));
+    }
+    machine.on_datagram(at(54_900), &mut ONE.told(119));
+    assert_eq!(machine.views().next().map(|view| view.in_flight), Some(0));
 }
 
 #[test]
