@@ -21,9 +21,8 @@
 //!
 //! Deviations: the specification leaves the detection of congestion in the downlink to the network:
 //! here it is the age of the queue. The queue is looked at each `period` while it holds packets.
-//! Packets that RLC has begun to send stay, and the last 64 ended sets are known. The drops count
-//! as
-//! `aqm_timeout`, and as `aqm_enqueue` at arrival.
+//! Packets that RLC has begun to send stay, and the last 64 ended sets are known, for 60 s. The
+//! drops count as `aqm_timeout`, and as `aqm_enqueue` at arrival.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Scan, Tag, Verdict};
 use crate::lane::Lane;
@@ -77,6 +76,8 @@ params! {
 
 /// Number of ended sets that are known.
 const KNOWN: usize = 64;
+/// Time for which they are known, shorter than the numbers of a flow take to begin anew.
+const KNOWN_FOR: Duration = Duration::from_secs(60);
 
 /// A set: its flow and its number there.
 type SetId = (u32, u16);
@@ -85,8 +86,8 @@ type SetId = (u32, u16);
 #[derive(Clone, Debug)]
 pub struct PduSets {
     config: PduSetConfig,
-    /// The last sets that have ended.
-    ended: VecDeque<SetId>,
+    /// The last sets that have ended, and when.
+    ended: VecDeque<(SetId, Instant)>,
     /// When the queue is looked at next; none while it is empty.
     next: Option<Instant>,
 }
@@ -107,12 +108,21 @@ impl PduSets {
         (importance > 0 && self.config.whole).then_some((packet.flow, number))
     }
 
-    fn end(&mut self, set: SetId) {
-        if !self.ended.contains(&set) {
+    /// True if `packet` is of a set that has ended.
+    fn has_ended(&self, packet: &Packet, now: Instant) -> bool {
+        let Some(set) = self.set_of(packet) else { return false };
+        self.ended.iter().any(|&(ended, at)| ended == set && now.since(at) < KNOWN_FOR)
+    }
+
+    /// The set of `packet` ends, if it has one.
+    fn end(&mut self, packet: &Packet, now: Instant) {
+        if let Some(set) = self.set_of(packet)
+            && !self.has_ended(packet, now)
+        {
             if self.ended.len() == KNOWN {
                 self.ended.pop_front();
             }
-            self.ended.push_back(set);
+            self.ended.push_back((set, now));
         }
     }
 
@@ -142,7 +152,7 @@ impl Aqm for PduSets {
         _lane: Lane,
         packet: &Packet,
     ) -> (Verdict, Tag) {
-        if self.set_of(packet).is_some_and(|set| self.ended.contains(&set)) {
+        if self.has_ended(packet, now) {
             return (Verdict::Drop, 0);
         }
         self.next = self.next.or_else(|| Some(self.after(now)));
@@ -169,16 +179,14 @@ impl Aqm for PduSets {
             return;
         }
         scan.each(&mut |_, packet, _| {
-            if self.is_over(packet, now, congestion)
-                && let Some(set) = self.set_of(packet)
-            {
-                self.end(set);
+            if self.is_over(packet, now, congestion) {
+                self.end(packet, now);
             }
             Verdict::Pass
         });
         scan.each(&mut |_, packet, _| {
-            let with_its_set = self.set_of(packet).is_some_and(|set| self.ended.contains(&set));
-            match with_its_set || self.is_over(packet, now, congestion) {
+            let ends = self.has_ended(packet, now) || self.is_over(packet, now, congestion);
+            match ends {
                 true => Verdict::Drop,
                 false => Verdict::Pass,
             }

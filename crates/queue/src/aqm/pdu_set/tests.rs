@@ -99,6 +99,18 @@ fn packets_without_a_set_live_for_the_timer_alone() {
 }
 
 #[test]
+fn a_set_with_the_number_of_one_that_ended_a_round_before_is_another() {
+    let mut queue = queue(PduSetConfig::default());
+    arrive(&mut queue, 0, 7, 1, 1);
+    assert_eq!(looks(&mut queue, 150), [(0, 7, LATE)]);
+    // 65 536 frames at 60 a second are 18 minutes.
+    for (later, waiting) in [(59_000, 0), (1_092_266, 1)] {
+        arrive(&mut queue, 150 + later, 7, 1, 1);
+        assert_eq!(queue.backlog_packets(), waiting, "{later} ms later");
+    }
+}
+
+#[test]
 fn what_rlc_has_begun_to_send_stays_and_the_rest_of_its_set_goes() {
     let mut queue = queue(PduSetConfig::default());
     arrive(&mut queue, 0, 3, 1, 3);
