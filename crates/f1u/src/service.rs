@@ -1,7 +1,7 @@
 //! The box in service: one thread that reads copies of the downlink and the detour of the uplink.
 
 use crate::ask::{Ask, Asker, What, ask};
-use crate::config::F1uConfig;
+use crate::config::{F1uConfig, PlaceConfig};
 use crate::machine::{Machine, Verdict};
 use crate::status::{self, Seen, Totals};
 use justfull_base::{Duration, Instant};
@@ -71,9 +71,8 @@ impl Downlink {
     }
 }
 
-/// The detours of a configuration: the uplink's, and the downlink's if user data may wait.
-pub(crate) fn detours(config: &F1uConfig) -> Vec<DetourConfig> {
-    let place = &config.place;
+/// The detours of a place: the uplink's, and the downlink's.
+fn both(place: &PlaceConfig) -> [DetourConfig; 2] {
     let detour = |device: &str, incoming: &str, table| DetourConfig {
         device: device.into(),
         incoming: incoming.into(),
@@ -82,11 +81,15 @@ pub(crate) fn detours(config: &F1uConfig) -> Vec<DetourConfig> {
         priority: place.priority,
         prefixed: false,
     };
-    let mut detours = vec![detour("jff1u", &place.du, place.table)];
-    if !config.hold.time.is_zero() && place.cu_up != place.du {
-        detours.push(detour("jff1d", &place.cu_up, place.table + 1));
-    }
-    detours
+    let down = detour("jff1d", &place.cu_up, place.table + 1);
+    [detour("jff1u", &place.du, place.table), down]
+}
+
+/// The detours of a configuration: the uplink's, and the downlink's if user data may wait.
+pub(crate) fn detours(config: &F1uConfig) -> Vec<DetourConfig> {
+    let both = Vec::from(both(&config.place));
+    let down = !config.hold.time.is_zero() && config.place.cu_up != config.place.du;
+    both.into_iter().take(1 + usize::from(down)).collect()
 }
 
 /// Runs the box of `config` in the network namespace of the calling thread, until SIGTERM or
@@ -163,7 +166,12 @@ fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
             Downlink::Detour(Detour::install(detour, takeover)?)
         }
         None if place.cu_up == place.du => Downlink::Uplinks,
-        None => Downlink::Copies(Copies::open(&place.cu_up, gtpu::PORT)?),
+        None => {
+            let copies = Copies::open(&place.cu_up, gtpu::PORT)?;
+            // A box before this one may have led user data to its device, which ends with it.
+            Detour::remove(&both(place)[1])?;
+            Downlink::Copies(copies)
+        }
     };
     Ok(PlaceOf { downlink, detour })
 }

@@ -375,3 +375,32 @@ fn user_data_in_the_box_leaves_at_a_takeover_and_at_its_end_and_a_kill_loses_no_
     assert_eq!((ends.missing(), ends.du.dropped), (lost, 0), "an end loses nothing");
     drop((first, third));
 }
+
+/// The rules of a box in the middle.
+fn rules(chain: &Chain) -> usize {
+    let ip = || Command::new("ip").args(["rule", "show"]).output();
+    let output = chain.inside(Place::Middle, ip).expect("ip runs");
+    String::from_utf8_lossy(&output.stdout).lines().filter(|rule| rule.contains("dport")).count()
+}
+
+#[test]
+fn a_takeover_by_a_box_without_user_data_of_its_own_loses_none_and_leaves_no_rule() {
+    if !can_run() {
+        println!("skipped: no right to make namespaces");
+        return;
+    }
+    let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = configuration(folder.path(), "[hold]\ntime = \"20ms\"\n");
+    let mut ends = Ends::new(&chain, Above::Drops);
+    let first = Middle::start(&chain, &file, false);
+    let device = until_ready(&mut ends, folder.path(), None);
+    until_holding(&mut ends, folder.path());
+    assert_eq!(rules(&chain), 2);
+    let second = Middle::start(&chain, &configuration(folder.path(), ""), true);
+    until_ready(&mut ends, folder.path(), Some(&device));
+    ends.run(Duration::from_millis(300));
+    assert_eq!((ends.missing(), ends.du.dropped), (0, 0), "no user data was lost");
+    assert_eq!(rules(&chain), 1, "the uplink's alone");
+    drop((first, second));
+}

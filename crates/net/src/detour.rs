@@ -77,6 +77,19 @@ impl Detour {
         Self::build(config, replace).map_err(failed)
     }
 
+    /// Removes the rules of a detour that another process has or had: from now on datagrams pass
+    /// without it.
+    ///
+    /// # Errors
+    /// A missing capability, or a refusal of the kernel.
+    pub fn remove(config: &DetourConfig) -> Result<(), SystemError> {
+        let failed = |error: io::Error| {
+            let doing = format!("remove the rule for what arrives at {}", config.incoming);
+            SystemError::new(doing, with_capability(&error, "CAP_NET_ADMIN"))
+        };
+        Netlink::open().and_then(|mut netlink| config.remove_rules(&mut netlink)).map_err(failed)
+    }
+
     fn build(config: &DetourConfig, replace: bool) -> io::Result<Self> {
         let name = format!("{}{}", config.device, std::process::id());
         let name = LinkName::new(&name).map_err(io::Error::other)?;
@@ -97,10 +110,10 @@ impl Detour {
             let route = RouteNetlinkMessage::NewRoute(detour.route(address, index));
             detour.netlink.request(route, NLM_F_CREATE | flags)?;
         }
-        detour.remove_rules()?;
+        detour.config.remove_rules(&mut detour.netlink)?;
         detour.owned = true;
         for address in families() {
-            let rule = RouteNetlinkMessage::NewRule(detour.rule(address));
+            let rule = RouteNetlinkMessage::NewRule(detour.config.rule(address));
             detour.netlink.request(rule, NLM_F_CREATE | NLM_F_EXCL)?;
         }
         Ok(detour)
@@ -127,26 +140,9 @@ impl Detour {
     pub fn close(&mut self) {
         if self.owned {
             // A rule that stays leads nowhere once the device has gone.
-            let _left = self.remove_rules();
+            let _left = self.config.remove_rules(&mut self.netlink);
             self.owned = false;
         }
-    }
-
-    /// Removes equal rules, of this process or of one that was killed.
-    fn remove_rules(&mut self) -> io::Result<()> {
-        for address in families() {
-            for _ in 0..MOST_RULES {
-                let rule = RouteNetlinkMessage::DelRule(self.rule(address));
-                match self.netlink.request(rule, 0) {
-                    Ok(()) => {}
-                    Err(error) => match error.raw_os_error().map(Errno::from_raw) {
-                        Some(Errno::ENOENT | Errno::ESRCH) => break,
-                        _ => return Err(error),
-                    },
-                }
-            }
-        }
-        Ok(())
     }
 
     fn route(&self, address: IpAddr, device: u32) -> RouteMessage {
@@ -162,9 +158,28 @@ impl Detour {
             vec![RouteAttribute::Oif(device), RouteAttribute::Table(self.config.table)];
         message
     }
+}
+
+impl DetourConfig {
+    /// Removes equal rules, of this process or of one that was killed.
+    fn remove_rules(&self, netlink: &mut Netlink) -> io::Result<()> {
+        for address in families() {
+            for _ in 0..MOST_RULES {
+                let rule = RouteNetlinkMessage::DelRule(self.rule(address));
+                match netlink.request(rule, 0) {
+                    Ok(()) => {}
+                    Err(error) => match error.raw_os_error().map(Errno::from_raw) {
+                        Some(Errno::ENOENT | Errno::ESRCH) => break,
+                        _ => return Err(error),
+                    },
+                }
+            }
+        }
+        Ok(())
+    }
 
     fn rule(&self, address: IpAddr) -> RuleMessage {
-        let DetourConfig { incoming, port, table, priority, .. } = &self.config;
+        let DetourConfig { incoming, port, table, priority, .. } = self;
         let mut message = RuleMessage::default();
         message.header.family = family(address);
         message.header.action = RuleAction::ToTable;
