@@ -14,6 +14,7 @@ use super::number::Decimal;
 use super::rows::{At, digits};
 use super::unit::{in_brackets, words};
 use justfull_base::choice;
+use std::mem::{Discriminant, discriminant};
 
 choice! {
     serde;
@@ -131,11 +132,13 @@ pub(super) struct Clock {
     kind: Option<(Kind, u64)>,
     /// The first date whose order may be open, and the order once it shows.
     open: Option<(Written, Option<Order>)>,
+    /// The form of the first date; none inside for times of a day.
+    form: Option<Option<Discriminant<Date>>>,
 }
 
 impl Clock {
     pub(super) fn new(given: Option<TimeUnit>, column: &str) -> Self {
-        Self { given, column: column.into(), kind: None, open: None }
+        Self { given, column: column.into(), kind: None, open: None, form: None }
     }
 
     /// The name of the column.
@@ -207,6 +210,11 @@ impl Clock {
     /// The instant of `text`, in ns from one that is the same for all rows.
     fn instant(&mut self, text: &str) -> Option<i128> {
         let (date, of_day) = date_and_time(text)?;
+        // Dates of several forms count from several days.
+        let form = date.as_ref().map(discriminant);
+        if *self.form.get_or_insert(form) != form {
+            return None;
+        }
         let day = match date {
             Some(Date::Days(days)) => i128::from(days),
             Some(Date::Open(date)) => self.days_since_first(date)?,
@@ -318,7 +326,9 @@ pub(super) fn iso(text: &str) -> Option<i128> {
 /// time behind a date may have points for its colons, as phones' logs do, and `AM` or `PM`.
 fn date_and_time(text: &str) -> Option<(Option<Date>, i128)> {
     let (date, clock) = match text.split_once(['T', 't', ' ', '_']) {
-        Some((date, clock)) if date.contains(['-', '/', '.']) || date.len() == 8 => {
+        Some((date, clock))
+            if !date.contains(':') && (date.contains(['-', '/', '.']) || date.len() == 8) =>
+        {
             (Some(self::date(date.trim_end_matches(','))?), clock.trim_start())
         }
         _ => (None, text),
@@ -559,6 +569,28 @@ mod tests {
         assert!(error.contains("found `5/6/2024 10:00`") && error.contains("2024-05-14 shows"));
         for text in ["13/13/2024 10:00", "5/14/2024 13:00:00 PM", "5/14/24 10:00"] {
             assert!(after_first(&[text]).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_of_a_day_have_am_and_pm_from_ten_oclock_on_too() {
+        for texts in [
+            ["9:59:59 AM", "10:00:00 AM", "1:00:00 PM"],
+            ["09:59:59.5 am", "10:00:00.5 am", "01:00:00.5 pm"],
+        ] {
+            assert_eq!(after_first(&texts).expect("it is read"), [0, 1, 10_801], "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn all_times_of_a_column_have_a_date_of_one_form_or_none() {
+        for texts in [
+            ["5/14/2024 10:00", "11:00"],
+            ["5/14/2024 10:00", "2024-05-14 11:00"],
+            ["10:00", "2024-05-14 11:00"],
+        ] {
+            let error = after_first(&texts).expect_err("two forms");
+            assert!(error.contains(&format!("found `{}`", texts[1])), "{error}");
         }
     }
 

@@ -296,7 +296,7 @@ fn read_from<R: Read>(
     let peeked = reader.by_ref().take(read::HEAD).read_to_end(&mut head);
     let lines = head.iter().filter(|&&byte| byte == b'\n').count() as u64;
     peeked.map_err(|error| read_error(path, Some(lines), &error))?;
-    let dialect = Dialect::find(&head, None, None);
+    let dialect = Dialect::of_file(&mut head, None, None);
     let whole = Cursor::new(head).chain(reader);
     parse::parse(whole, path, dialect, format, max_rows).map(|(trace, _)| trace)
 }

@@ -21,7 +21,7 @@ use super::lines::Marks;
 use super::options::ReadOptions;
 use super::parse::parse;
 use super::quality::capacity_of_cqi;
-use super::table::{Dialect, stated};
+use super::table::Dialect;
 use super::timeline::Timeline;
 use super::unpack::{Limits, Unpacked, read_error};
 use super::{Format, Gaps, MissingCqi, TraceError, Values, open};
@@ -66,8 +66,7 @@ pub fn load_from<R: Read>(
     let mut head = Vec::new();
     let peeked = reader.by_ref().take(HEAD).read_to_end(&mut head);
     peeked.map_err(|error| read_error(path, None, &error))?;
-    let separator = stated(&mut head);
-    let dialect = Dialect::find(&head, options.separator.or(separator), options.decimal);
+    let dialect = Dialect::of_file(&mut head, options.separator, options.decimal);
     let source = Source { path, options, dialect };
     let format = source.format(&head)?;
     options.ensure_read(format, path)?;

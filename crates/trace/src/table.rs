@@ -70,6 +70,17 @@ pub(super) struct Dialect {
 }
 
 impl Dialect {
+    /// The dialect of the file that begins with `head`, as far as it is not given. A first line that
+    /// states the separator becomes a comment.
+    pub(super) fn of_file(
+        head: &mut [u8],
+        separator: Option<Separator>,
+        sign: Option<DecimalSign>,
+    ) -> Self {
+        let stated = stated(head);
+        Self::find(head, separator.or(stated), sign)
+    }
+
     /// The dialect of the table that begins with `head`, as far as it is not given.
     pub(super) fn find(
         head: &[u8],
@@ -118,7 +129,7 @@ impl Dialect {
 }
 
 /// The separator that a first line `sep=;` states, as Excel writes it; the line becomes a comment.
-pub(super) fn stated(head: &mut [u8]) -> Option<Separator> {
+fn stated(head: &mut [u8]) -> Option<Separator> {
     let from = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let end = head.iter().position(|&byte| byte == b'\n')?;
     let line = head.get(from..end)?;

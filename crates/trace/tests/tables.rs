@@ -3,7 +3,7 @@
 
 use justfull_trace::{
     Column, DecimalSign, Duration, FileFormat, Gaps, Link, Loaded, ReadOptions, Repeated, Rnti,
-    Separator, TimeUnit, load, load_from,
+    Separator, ServingColumns, TimeUnit, TracePaths, load, load_from, serving,
 };
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -96,6 +96,18 @@ fn a_first_line_that_states_the_separator_is_no_row_and_dates_of_several_countri
     assert!(suggested.contains("--time-column wann --rate-column kbps"), "{suggested}");
     let suggested = text("time,rate\n4/5/2024 9:31,7\n5/6/2024 9:31,7\n", &RATES);
     assert!(suggested.expect_err("an open order").contains("2024-05-14 shows both"));
+}
+
+#[test]
+fn a_log_of_cells_may_state_its_separator_in_its_first_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log.csv");
+    std::fs::write(&log, "sep=;\nt_s;CellID\n10;a\n25;b\n").expect("a file");
+    let paths = TracePaths { scenario_dir: folder.path().into(), data_dir: None, confined: false };
+    let found = serving(Path::new("log.csv"), &paths, ServingColumns::default());
+    let found = found.expect("it is read");
+    let cells: Vec<_> = found.iter().map(|one| (one.cell.as_str(), one.line)).collect();
+    assert_eq!(cells, [("a", 3), ("b", 4)]);
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub fn serving(
     let mut head = Vec::new();
     let peeked = reader.by_ref().take(HEAD).read_to_end(&mut head);
     peeked.map_err(|error| read_error(&path, None, &error))?;
-    let dialect = Dialect::find(&head, None, None);
+    let dialect = Dialect::of_file(&mut head, None, None);
     let whole = Cursor::new(head).chain(reader);
     let (mut places, mut served) = (None, Vec::<Serving>::new());
     let (mut first, mut before) = (None, 0);
