@@ -24,6 +24,10 @@ fn a_reports_tables_sort_and_its_charts_show_values_zoom_and_hide_methods() {
     assert_eq!(browser.text(names), "DRQL,Vanilla", "by the mean delay");
     browser.eval(press);
     assert_eq!(browser.text(names), "Vanilla,DRQL");
+    for order in ["DRQL,Vanilla", "Vanilla,DRQL"] {
+        browser.eval("document.querySelector('table').tHead.querySelector('button').click()");
+        assert_eq!(browser.text(names), order, "by the name");
+    }
     browser.eval("document.querySelector('button.explore').click()");
     assert_eq!(browser.eval("document.querySelectorAll('.live canvas').length"), json!(2));
     let at = |x: f64, what: &str| {

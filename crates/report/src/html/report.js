@@ -15,14 +15,15 @@
     if (groups.length && (row.classList.contains("part") || row.classList.contains("note"))) groups.at(-1).push(row); else groups.push([row]);
     return groups;
   }, []);
-  const number = text => { const found = parseFloat(text); return Number.isNaN(found) ? null : found; };
+  // 5G-BDP is a name.
+  const number = text => /^[-+]?[\d.]+(e[-+]?\d+)?(?![\w.-])/.test(text) ? parseFloat(text) : null;
   const sort = (table, column, head) => {
     const down = head.getAttribute("aria-sort") === "ascending", body = table.tBodies[0], groups = grouped(body);
     const text = ([row]) => row.cells[column]?.textContent.trim() || "";
     const order = (a, b) => {
       const [u, v] = [number(text(a)), number(text(b))];
-      if (u === null || v === null) return u === v ? text(a).localeCompare(text(b)) : u === null ? 1 : -1;
-      return down ? v - u : u - v;
+      if ((u === null) !== (v === null)) return u === null ? 1 : -1;
+      return (down ? -1 : 1) * (u === null ? text(a).localeCompare(text(b)) : u - v);
     };
     groups.sort((a, b) => a[0].classList.contains("reference") - b[0].classList.contains("reference") || order(a, b));
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
