@@ -151,7 +151,7 @@ def _points(table: Table) -> list[str]:
     words: dict[tuple[Any, ...], str] = {}
 
     def point(scenario: str, grid: str | None, name: str | None, value: float | None) -> str:
-        text = grid or (f"{name}={value:g}" if name is not None and value is not None else "")
+        text = grid or (f"{name}={value:.15g}" if name is not None and value is not None else "")
         parts = [scenario if several else "", point_in_words(text) if text else ""]
         return ", ".join(part for part in parts if part)
 
@@ -392,9 +392,9 @@ def backlog(results: Results, method: str, seed: int | None = None, ax: Axes | N
     axes, table = _axes(ax), results.series
     _chosen("method", method, table["method"])
     seed = min(table["seed"]) if seed is None else seed
-    points = _points(table)
-    rows = [i for i, (name, of, point) in enumerate(zip(table["method"], table["seed"], points))
-            if (name, of, point) == (method, seed, points[0])]
+    keys = list(zip(table["method"], table["seed"], _points(table)))
+    first = next((key for key in keys if key[:2] == (method, seed)), None)
+    rows = [i for i, key in enumerate(keys) if key == first]
     times = [table["time_s"][i] for i in rows]
     layers = ("upf", "sdap", "rlc")
     heights = [[table[f"{layer}_packets"][i] or 0.0 for i in rows] for layer in layers]

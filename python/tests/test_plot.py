@@ -114,6 +114,9 @@ def test_a_line_over_a_swept_setting(results: jf.Results) -> None:
             times = list(line.get_xdata())
             assert times == sorted(times) and len(times) > 3, draw.__name__
         pyplot.close()
+    near = {"scenario": ["s"] * 2, "grid": [None] * 2, "x_name": ["rlc.queue.limit_B"] * 2,
+            "x_value": [1000001.0, 1000002.0]}
+    assert len(set(jf.plot._points(near))) == 2, "points that differ late keep a line each"
     with pytest.raises(jf.ArgumentError, match="y: found dely.p99, .* did you mean .*delay.p99"):
         jf.plot.line(found, "dely.p99")
     with pytest.raises(jf.ArgumentError, match="a sweep or grid"):
