@@ -18,6 +18,28 @@ pub type Row = Map<String, Value>;
 /// Bytes of parts and rows that are read without their campaign.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_ROWS: usize = 1_000_000;
+/// Bytes of their texts. A short part can repeat a long text in each row.
+const MOST_TEXT: usize = 256 << 20;
+
+/// The rows that have been read, and the bytes of their texts.
+#[derive(Default)]
+struct Read {
+    rows: Vec<Row>,
+    text: usize,
+}
+
+impl Read {
+    /// Takes a row. False if they are too many or too long.
+    fn take(&mut self, row: Row) -> bool {
+        self.text += row.values().filter_map(Value::as_str).map(str::len).sum::<usize>();
+        self.rows.push(row);
+        self.fits()
+    }
+
+    const fn fits(&self) -> bool {
+        self.rows.len() <= MOST_ROWS && self.text <= MOST_TEXT
+    }
+}
 
 impl Dataset {
     /// Opens the folder at `path` for its rows alone, without its campaign.
@@ -26,7 +48,7 @@ impl Dataset {
     /// Another version has made it, it cannot be read, or its ledger is too large.
     pub(crate) fn alone(path: &Path) -> Result<Self, Failure> {
         let ledger = path.join(ledger::NAME);
-        let bytes = fs::symlink_metadata(&ledger).map_or(0, |found| found.len());
+        let bytes = fs::metadata(&ledger).map_or(0, |found| found.len());
         if bytes > MOST_BYTES {
             let allowed = format!("at most {MOST_BYTES}");
             return Err(Failure::wrong(&ledger, "", &format!("{bytes} bytes"), &allowed));
@@ -65,14 +87,12 @@ impl Dataset {
         if bytes > MOST_BYTES {
             return most(&format!("parts of {bytes} bytes"), MOST_BYTES);
         }
-        let mut rows = Vec::new();
-        self.each_row(columns, |_, _, row| {
-            rows.push(row);
-            rows.len() <= MOST_ROWS
-        })?;
-        match rows.len() > MOST_ROWS {
-            true => most("more rows", MOST_ROWS as u64),
-            false => Ok(rows),
+        let mut read = Read::default();
+        self.each_row(columns, |_, _, row| read.take(row))?;
+        match read {
+            Read { rows, .. } if rows.len() > MOST_ROWS => most("more rows", MOST_ROWS as u64),
+            read if !read.fits() => most("more bytes of texts", MOST_TEXT as u64),
+            Read { rows, .. } => Ok(rows),
         }
     }
 
@@ -110,5 +130,30 @@ fn json(field: &Field) -> Value {
         Field::Long(number) => (*number).into(),
         Field::Double(number) => (*number).into(),
         _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_end_before_their_texts_fill_the_memory() {
+        let row: Row = [("flow".to_owned(), "x".repeat(1 << 20).into())].into_iter().collect();
+        let mut read = Read::default();
+        let taken = (0..1000).take_while(|_| read.take(row.clone())).count();
+        assert_eq!(taken, MOST_TEXT >> 20);
+    }
+
+    #[test]
+    fn a_ledger_behind_a_link_is_not_read_if_it_is_too_large() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [large, dataset] = ["large", "dataset"].map(|name| folder.path().join(name));
+        let file = fs::File::create(&large).expect("a file");
+        file.set_len(MOST_BYTES + 1).expect("it has holes");
+        fs::create_dir(&dataset).expect("a folder");
+        std::os::unix::fs::symlink(&large, dataset.join(ledger::NAME)).expect("a link");
+        let error = Dataset::alone(&dataset).err().expect("it is refused").to_string();
+        assert!(error.contains("allowed is at most 67108864"), "{error}");
     }
 }
