@@ -11,8 +11,9 @@ struct Of<'a> {
     method: &'a str,
     /// 99th percentile of the delay of the flow that is judged.
     p99_ms: Summary,
-    /// Goodput of the other flows.
-    goodput: f64,
+    /// Goodput of that flow, and of the others.
+    own: f64,
+    others: f64,
 }
 
 /// Least share of the best goodput that a good method keeps.
@@ -32,9 +33,11 @@ fn of_group(group: &Group) -> Option<String> {
     let all: Vec<Of<'_>> =
         methods.filter_map(|method| of_method(group, method, &flow.name)).collect();
     let by_delay = |a: &&Of<'_>, b: &&Of<'_>| a.p99_ms.mean.total_cmp(&b.p99_ms.mean);
-    let most = all.iter().map(|one| one.goodput).fold(0.0, f64::max);
+    let most = |of: fn(&Of<'_>) -> f64| all.iter().map(of).fold(0.0, f64::max);
+    let (own, others) = (most(|one| one.own), most(|one| one.others));
+    let keeps = |one: &&Of<'_>| one.own >= KEPT * own && one.others >= KEPT * others;
     let worst = all.iter().max_by(by_delay)?;
-    let best = all.iter().filter(|one| one.goodput >= KEPT * most).min_by(by_delay)?;
+    let best = all.iter().filter(keeps).min_by(by_delay)?;
     if best.method == worst.method {
         return None;
     }
@@ -52,9 +55,12 @@ fn of_group(group: &Group) -> Option<String> {
         escape(best.method),
         time(&best.p99_ms)
     );
-    if most > 0.0 {
-        let kept = 100.0 * best.goodput / most;
-        text += &format!(", and the other flows keep <b>{kept:.0} %</b> of the best goodput");
+    let (who, share) = match others > 0.0 {
+        true => ("the other flows keep", best.others / others),
+        false => ("it keeps", best.own / own),
+    };
+    if share.is_finite() {
+        text += &format!(", and {who} <b>{:.0} %</b> of the best goodput", 100.0 * share);
     }
     text += ".";
     match (worst.p99_ms.ci95, best.p99_ms.ci95) {
@@ -73,11 +79,12 @@ fn of_method<'a>(group: &Group, method: &'a str, flow: &str) -> Option<Of<'a>> {
         run.flows.iter().find(|f| f.name == flow && f.delay.count > 0).map(|f| f.delay.p99_ms)
     };
     let delays: Vec<f64> = runs.iter().filter_map(own).collect();
-    let others = |run: &&RunResult| -> f64 {
-        run.flows.iter().filter(|f| f.name != flow).map(|f| f.goodput_mbit_s).sum()
+    let goodput = |is_own: bool| {
+        let flows = runs.iter().flat_map(|run| &run.flows).filter(|f| (f.name == flow) == is_own);
+        flows.map(|f| f.goodput_mbit_s).sum::<f64>() / runs.len() as f64
     };
-    let goodput = runs.iter().map(others).sum::<f64>() / runs.len() as f64;
-    Some(Of { method, p99_ms: Summary::of(&delays)?, goodput })
+    let (own, others) = (goodput(true), goodput(false));
+    Some(Of { method, p99_ms: Summary::of(&delays)?, own, others })
 }
 
 /// A mean with its interval.
@@ -100,6 +107,10 @@ mod tests {
 
     /// The text of the answer where the call waits as `delays` say, by seed.
     fn text(delays: [(&str, &[f64]); 2]) -> String {
+        answer(&comparison(delays))
+    }
+
+    fn comparison(delays: [(&str, &[f64]); 2]) -> Comparison {
         let mut comparison = example::comparison(1);
         comparison.groups.truncate(1);
         let group = &mut comparison.groups[0];
@@ -119,7 +130,20 @@ mod tests {
                 group.runs.push(run.clone());
             }
         }
-        answer(&comparison)
+        comparison
+    }
+
+    #[test]
+    fn a_method_that_drops_the_flow_which_is_judged_is_not_the_best() {
+        let mut comparison = comparison([("Vanilla", &[100.0]), ("Discard", &[1.0])]);
+        let runs = &mut comparison.groups[0].runs;
+        (runs[0].flows[0].goodput_mbit_s, runs[1].flows[0].goodput_mbit_s) = (10.0, 5.0);
+        assert_eq!(answer(&comparison), "", "Vanilla alone keeps the call's goodput");
+        let runs = &mut comparison.groups[0].runs;
+        runs[1].flows[0].goodput_mbit_s = 9.6;
+        runs.iter_mut().for_each(|run| run.flows.truncate(1));
+        let alone = answer(&comparison);
+        assert!(alone.contains("and it keeps <b>96 %</b> of the best goodput"), "{alone}");
     }
 
     #[test]
