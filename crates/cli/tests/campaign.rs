@@ -256,7 +256,9 @@ fn tables_reports_plots_and_comparisons_take_a_dataset() {
     {
         assert!(page.contains(part), "{part}");
     }
-    assert!(!page.contains("<b>") && !page.contains("NaN"));
+    // The library of charts has a NaN of its own.
+    let shown = page.split("<script>").next().expect("a page");
+    assert!(!page.contains("<b>") && !shown.contains("NaN"));
     let plot = ["plot", place, "--x", "rlc.queue.limit", "--y", "delay.p99", "--flow", "voip"];
     justfull(&[&plot[..], &["--kind", "line", "-o", "f.svg"]].concat());
     let figure = fs::read_to_string(folder.path().join("f.svg")).expect("a figure");

@@ -205,7 +205,10 @@ mod tests {
         let rate = mean(&each(&runs, "flows.cbr.goodput_mbit_s", 1.0)).expect("three runs");
         assert!((3.0..4.0).contains(&rate), "{rate} Mbit/s of 4 beside a call");
         assert_eq!(runs.len(), 3);
-        let alone = super::runs(&link, "[[flow]]\nname = \"ping\"\nping = { payload = \"172B\", interval = \"20ms\" }\n");
+        let alone = super::runs(
+            &link,
+            "[[flow]]\nname = \"ping\"\nping = { payload = \"172B\", interval = \"20ms\" }\n",
+        );
         for rtt in each(&alone, "flows.ping.rtt.p50_ms", 1.0) {
             assert!((30.0..32.0).contains(&rtt), "{rtt} ms, and up to a slot each way");
         }

@@ -135,7 +135,7 @@ fn chart(group: &Group, number: usize, palette: &Palette, is_delay: bool) -> Opt
         let lines = runs.iter().zip(&looks);
         let lines = lines.filter_map(|(run, look)| line(run, look, name, is_delay));
         let step = runs.first().map(|run| run.series.flow_bin_s);
-        json!({ "name": name, "step": step, "methods": lines.collect::<Vec<_>>() })
+        json!({ "name": printable(name), "step": step, "methods": lines.collect::<Vec<_>>() })
     };
     let panels: Vec<Value> = shown(&runs).into_iter().map(panel).collect();
     let (id, unit) = if is_delay { (DELAY, "ms") } else { (GOODPUT, "Mbit/s") };
@@ -147,7 +147,8 @@ fn chart(group: &Group, number: usize, palette: &Palette, is_delay: bool) -> Opt
 /// The line of a method in the panel of the flow `name`; of delays with its band.
 fn line(run: &RunResult, look: &PaperLook, name: &str, is_delay: bool) -> Option<Value> {
     let flow = run.series.flows.iter().find(|flow| flow.name == name)?;
-    let mut line = json!({ "name": run.method, "colour": look.colour, "dashes": look.dashes });
+    let mut line =
+        json!({ "name": printable(&run.method), "colour": look.colour, "dashes": look.dashes });
     if is_delay {
         for (i, key) in ["low", "mid", "high"].into_iter().enumerate() {
             let at = |bin: &Option<[f64; 3]>| bin.map(|bin| rounded(bin[i].max(LEAST_MS)));
@@ -157,6 +158,11 @@ fn line(run: &RunResult, look: &PaperLook, name: &str, is_delay: bool) -> Option
         line["mid"] = flow.goodput_mbit_s.iter().map(|value| rounded(*value)).collect();
     }
     Some(line)
+}
+
+/// `name` without control characters.
+fn printable(name: &str) -> String {
+    name.replace(char::is_control, "\u{fffd}")
 }
 
 /// A value with three digits behind the point.
