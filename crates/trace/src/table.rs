@@ -70,8 +70,8 @@ pub(super) struct Dialect {
 }
 
 impl Dialect {
-    /// The dialect of the file that begins with `head`, as far as it is not given. A first line that
-    /// states the separator becomes a comment.
+    /// The dialect of the file that begins with `head`, as far as it is not given. A first line
+    /// that states the separator becomes a comment.
     pub(super) fn of_file(
         head: &mut [u8],
         separator: Option<Separator>,
