@@ -342,6 +342,7 @@ impl Control {
 
     /// A flow with changed windows, and these windows; none when there are no more. Drain it after
     /// every event.
+    #[inline]
     pub fn poll_change(&mut self) -> Option<(FlowId, Windows)> {
         while let Some(index) = self.changes.pop() {
             let Some(key) = self.flows.key(index) else { continue };

@@ -275,6 +275,7 @@ impl Steering {
     }
 
     /// A flow whose windows have changed; none if there are no more.
+    #[inline(always)]
     pub(crate) fn change(&mut self) -> Option<(u32, Windows)> {
         self.control.poll_change()
     }
