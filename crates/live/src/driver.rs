@@ -120,7 +120,7 @@ pub struct Live<P> {
     server: P,
     ues: Vec<P>,
     waiting: Waiting,
-    /// Packets that are being written to a UE, and to the server.
+    /// Packets on their way out to a UE, and to the server.
     outlet: Outlet,
     outlet_up: Outlet,
     ue_of: BTreeMap<[u8; 16], u32>,

@@ -91,7 +91,7 @@ pub struct LiveReport {
     /// Between the servers and a proxy, down and up; none without a proxy. The other accounts then
     /// count packets between the proxy and the UEs.
     pub wan: Option<[Account; 2]>,
-    /// Packets that the kernel gave or took as many segments at once.
+    /// Packets of many segments that were exchanged with the kernel.
     pub joined: Joined,
     /// Times when an attached interface was down.
     pub outages: Outages,

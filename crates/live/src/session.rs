@@ -48,7 +48,7 @@ pub struct Session {
     /// Most bytes to which a receive buffer of the kernel's TCP grows by itself; None: the kernel's
     /// default.
     pub receive_buffer: Option<u32>,
-    /// The kernel gives and takes each datagram alone, never many segments at once.
+    /// The kernel exchanges single datagrams with this process, never packets of many segments.
     pub single: bool,
     /// The kernel's receivers acknowledge each segment behind a hole at once, as simulated ones do.
     pub acknowledge_each: bool,

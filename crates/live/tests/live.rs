@@ -317,7 +317,8 @@ fn wide() -> WorldConfig {
     config
 }
 
-/// Sends `bytes` from one side to the other over one TCP connection, and checks what arrives.
+/// Sends `bytes` bytes from one side to the other over one TCP connection, and checks that the same
+/// bytes arrive.
 fn transfer(network: &Network, from: Side, to: Side, address: IpAddr, bytes: usize) {
     let listener = network.inside(from, || TcpListener::bind((address, 0))).expect("a listener");
     let target = listener.local_addr().expect("its address");
@@ -378,7 +379,7 @@ fn without_offloads_the_kernel_gives_and_takes_single_packets() {
 }
 
 #[test]
-fn datagrams_that_a_socket_sends_at_once_arrive_each() {
+fn datagrams_that_a_socket_sends_in_one_call_arrive_one_by_one() {
     if !can_build() {
         return;
     }

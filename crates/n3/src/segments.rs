@@ -1,6 +1,5 @@
-//! Many TCP segments, or many UDP datagrams, as one packet: the form in which a TUN device with
-//! offloads takes them (`struct virtio_net_hdr`, VIRTIO 1.2 section 5.1.6). Nothing here allocates
-//! after construction.
+//! Joins TCP segments, or UDP datagrams, to one packet for a TUN device with offloads (`struct
+//! virtio_net_hdr`, VIRTIO 1.2 section 5.1.6). Nothing here allocates after construction.
 
 use crate::packet::{IPV4_BYTES, IPV6_BYTES, UDP, UDP_BYTES};
 use justfull_net::OFFLOAD_PREFIX;

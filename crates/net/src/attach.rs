@@ -5,8 +5,9 @@
 //! other frames (mainly ARP) are forwarded at once.
 //!
 //! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` marks it, and this
-//! module fills the checksum in. A frame that the kernel made of several is cut into them. Where
-//! hardware merged frames and gave no place of a checksum, an error says how to turn that off.
+//! module fills the checksum in. A frame that the kernel merged from several is cut into them. If
+//! hardware merged frames without the place of the checksum, the error has the command that turns
+//! merging off.
 //!
 //! When an interface goes down, this module waits for it up to half a minute and refuses datagrams
 //! for it meanwhile.
@@ -92,11 +93,11 @@ pub struct Attached {
     came: Arc<Mutex<Headers>>,
     /// Headers of datagrams received at the other interface.
     to_go: Arc<Mutex<Headers>>,
-    /// The frame that was read last, and the frame that is sent.
+    /// The last frame that was read, and the frame to send.
     frame: Vec<u8>,
     out: Vec<u8>,
     unknown: u64,
-    /// The datagram of many segments in `frame` that is being cut.
+    /// The cutter of the datagram in `frame`, while segments of it are left.
     cut: Option<Cut>,
     /// Its index when it was attached.
     index: i32,
@@ -259,7 +260,8 @@ impl Attached {
         }
     }
 
-    /// The next segment of the datagram that is being cut.
+    /// Writes the next segment of the datagram in `frame` to `buffer`, and returns its length in
+    /// bytes; none if no segment is left.
     fn next_segment(&mut self, buffer: &mut [u8]) -> Option<usize> {
         let mut cut = self.cut.take()?;
         let length = cut.next(&self.frame[OFFLOAD_BYTES + ETHERNET_BYTES..], buffer);
@@ -267,7 +269,7 @@ impl Attached {
         length
     }
 
-    /// Begins to cut the frame of `length` bytes, which was made of several.
+    /// Begins to cut the merged frame of `length` bytes.
     fn begin_cut(&mut self, length: usize) -> io::Result<()> {
         let frame = self.frame.get_mut(..length);
         if let Some((pair, header, cut)) = frame.and_then(cut_of) {
@@ -431,12 +433,12 @@ impl Port for Attachment {
     }
 }
 
-/// The addresses and the header of a `frame` of many segments behind its offload header, and the
-/// cutter of its datagram; none if the kernel does not say where the checksum is.
+/// The addresses and the Ethernet header of a merged `frame`, and the cutter of its datagram. The
+/// frame begins with its offload header. None if this header lacks the place of the checksum.
 fn cut_of(frame: &mut [u8]) -> Option<(Pair, Header, Cut)> {
     let header: Header = *frame[OFFLOAD_BYTES..].first_chunk()?;
     let pair = pair_of(frame.get(OFFLOAD_BYTES + ETHERNET_BYTES..)?)?;
-    // Places count from the frame's begin, those of the cutter from the datagram's.
+    // The kernel counts places from the start of the frame, the cutter from the datagram.
     let (before, ethernet) = frame.split_at_mut(OFFLOAD_BYTES);
     let begin = u16::from_ne_bytes([before[6], before[7]]);
     let begin = begin.checked_sub(ETHERNET_BYTES as u16)?;
@@ -475,7 +477,7 @@ fn pair_of(datagram: &[u8]) -> Option<Pair> {
 }
 
 /// Fills in the checksum that the sender's kernel left to its interface; the field holds the
-/// pseudo-header's sum so far (VIRTIO 1.2, section 5.1.6.2).
+/// sum of the pseudo header (VIRTIO 1.2, section 5.1.6.2).
 fn complete_checksum(frame: &mut [u8]) {
     let (offload, ethernet) = frame.split_at_mut(OFFLOAD_BYTES);
     if offload[0] & NEEDS_CHECKSUM == 0 {

@@ -35,7 +35,7 @@ pub(super) struct Plan {
     pub(super) mtu: u32,
     /// Packets that a device holds.
     pub(super) queue_packets: u32,
-    /// Many segments at once; see [`NetworkConfig`](crate::NetworkConfig).
+    /// Packets of many segments; see [`NetworkConfig`](crate::NetworkConfig).
     pub(super) joined: bool,
     /// Its own addresses towards the stack.
     pub(super) own: [IpAddr; 2],

@@ -3,7 +3,7 @@
 /// The place of the checksum in UDP's header.
 const UDP: usize = 6;
 
-/// Folds a one's complement sum.
+/// Folds a one's complement sum to 16 bits.
 const fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -11,9 +11,9 @@ const fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// The one's complement sum of bytes, from an even offset on; an odd last byte counts as the high
-/// one. The order of bytes in a word does not matter (RFC 1071, section 2 B), so that this adds
-/// four at a time as they are in memory.
+/// The one's complement sum of bytes that begin at an even offset. An odd last byte is the high
+/// byte of its word. The sum does not depend on the byte order (RFC 1071, section 2 B), so this
+/// adds words of four bytes in the order of this machine.
 pub(super) fn sum(bytes: &[u8]) -> u16 {
     let (words, rest) = bytes.as_chunks::<4>();
     let mut last = [0; 4];
@@ -28,14 +28,14 @@ pub(super) const fn add(one: u16, other: u16) -> u16 {
     fold(one as u64 + other as u64)
 }
 
-/// Fills in the checksum of the bytes from `start` on, whose field is at `field` and holds the sum
-/// of the pseudo header so far (VIRTIO 1.2, section 5.1.6.2). False if the field is outside.
+/// Fills in the checksum of the bytes from `start` to the end. Its field is at offset `field` and
+/// holds the sum of the pseudo header (VIRTIO 1.2, section 5.1.6.2). False if the field is outside.
 pub(super) fn complete(packet: &mut [u8], start: usize, field: usize) -> bool {
     if field < start || field + 2 > packet.len() {
         return false;
     }
     let checksum = match !sum(&packet[start..]) {
-        // Zero means "no checksum"; the same sum in its other form replaces it (RFC 768).
+        // In UDP zero means "no checksum"; 0xffff replaces it (RFC 768).
         0 if field - start == UDP => 0xffff,
         other => other,
     };
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sum_is_that_of_its_words_at_every_length() {
+    fn the_sum_of_bytes_is_the_sum_of_their_words_at_every_length() {
         // RFC 1071, section 3.
         assert_eq!(sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), 0xddf2);
         let bytes: Vec<u8> = (0..200_u32).map(|n| (n * 151 + 7) as u8).collect();

@@ -77,14 +77,14 @@ impl Detour {
         Self::build(config, replace).map_err(failed)
     }
 
-    /// Removes the rules of a detour that another process has or had: from now on datagrams pass
-    /// without it.
+    /// Removes the rules of a detour that another process installed. From then on datagrams take
+    /// their usual way.
     ///
     /// # Errors
     /// A missing capability, or a refusal of the kernel.
     pub fn remove(config: &DetourConfig) -> Result<(), SystemError> {
         let failed = |error: io::Error| {
-            let doing = format!("remove the rule for what arrives at {}", config.incoming);
+            let doing = format!("remove the rule for packets that arrive at {}", config.incoming);
             SystemError::new(doing, with_capability(&error, "CAP_NET_ADMIN"))
         };
         Netlink::open().and_then(|mut netlink| config.remove_rules(&mut netlink)).map_err(failed)

@@ -65,8 +65,8 @@ pub struct NetworkConfig {
     pub queue_packets: u32,
     /// Adds a host for a proxy between the servers and the stack.
     pub proxy: bool,
-    /// TUN devices exchange many segments with the kernel at once, if the kernel can. Readers find
-    /// single datagrams either way.
+    /// TUN devices exchange packets of many segments with the kernel, if the kernel has the
+    /// offloads. [`Port::receive`](crate::Port::receive) returns single datagrams in both cases.
     pub joined: bool,
     /// Most bytes to which a receive buffer of the kernel's TCP grows by itself; None: the kernel's
     /// default.

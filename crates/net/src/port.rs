@@ -18,27 +18,28 @@ pub trait Port {
     /// The interface has gone, or fails.
     fn send(&mut self, packet: &[u8]) -> io::Result<bool>;
 
-    /// True if datagrams wait that were read together with the last one. They do not show at
-    /// [`Port::descriptor`].
+    /// True if more datagrams of the last read wait in this port. A poll of [`Port::descriptor`]
+    /// does not show them.
     fn is_midway(&self) -> bool {
         false
     }
 
-    /// True if it takes several segments as one packet.
+    /// True if [`Port::send_joined`] takes packets of several segments.
     fn joins(&self) -> bool {
         false
     }
 
-    /// Writes one packet of several segments: [its prefix and headers](crate::segments::Run::head),
-    /// and the payload of each segment. False when the interface accepts no more now.
+    /// Writes one packet of several segments. `parts` are [its prefix and
+    /// headers](crate::segments::Run::head), and the payload of each segment. False if the
+    /// interface has no room.
     ///
     /// # Errors
-    /// The interface has gone, fails, or [takes none](Port::joins).
+    /// The interface has gone, fails, or [takes no such packets](Port::joins).
     fn send_joined(&mut self, _parts: &[IoSlice<'_>]) -> io::Result<bool> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Packets of several segments so far.
+    /// Numbers of packets of several segments since the device was opened.
     fn joined(&self) -> Joined {
         Joined::default()
     }
@@ -64,12 +65,12 @@ pub struct Outages {
     pub time: justfull_base::Duration,
 }
 
-/// Packets of several segments that a device exchanged with the kernel, each for many of IP.
+/// Numbers of packets of several segments that a device exchanged with the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Joined {
-    /// Read and cut.
+    /// Packets that the device read and cut.
     pub cut: u64,
-    /// Written.
+    /// Packets that the device wrote.
     pub joined: u64,
 }
 

@@ -103,7 +103,7 @@ pub fn capabilities() -> Vec<Capability> {
         }),
         Err(_) => Err(io::Error::other("there is no namespace to make it in")),
     };
-    let single = "the kernel offers none; packets are exchanged with it one by one";
+    let single = "the kernel has no such offload; packets are exchanged one by one";
     let cuts = opened.as_ref().ok().copied().flatten().ok_or(single);
     let named = |name, required, found| Capability { name, required, found };
     vec![

@@ -67,7 +67,7 @@ pub fn ask(socket: &Path, who: &str, question: &str, longest: u64) -> Result<Str
     if text.is_empty() { Err(SystemError::new(doing(), "no answer")) } else { Ok(text) }
 }
 
-/// A stream whose whole answer must come before `end`.
+/// A stream whose reads fail after `end`.
 struct Until {
     stream: UnixStream,
     end: Instant,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_drips_ends_at_its_deadline() {
+    fn an_answer_in_small_pieces_ends_at_its_deadline() {
         let (mut there, stream) = UnixStream::pair().expect("a pair");
         there.write_all(b"abc").expect("it is read");
         let mut text = String::new();

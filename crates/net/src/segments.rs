@@ -1,26 +1,27 @@
-//! Many TCP segments or UDP datagrams as one packet: the form in which a TUN device with offloads
-//! exchanges them with the kernel (`struct virtio_net_hdr`, VIRTIO 1.2 section 5.1.6; TCP
-//! segmentation, RFC 9293 section 3.7). [`Cut`] cuts a packet into its segments; [`Run`] finds
-//! segments that make one packet. Nothing here allocates.
+//! Packets of many TCP segments or UDP datagrams. A TUN device with offloads exchanges such packets
+//! with the kernel (`struct virtio_net_hdr`, VIRTIO 1.2 section 5.1.6; TCP segmentation, RFC 9293
+//! section 3.7). [`Cut`] cuts a packet into its segments. [`Run`] finds consecutive segments that
+//! can be one packet. Nothing here allocates.
 //!
-//! Each segment has the headers of the whole with all options. Identifications of IPv4 count on,
-//! FIN and PSH are on the last segment, CWR on the first (RFC 3168 section 6.1.2), and every
-//! checksum is complete.
+//! Each segment has all headers and options of the packet. The identification of IPv4 rises by 1
+//! with each segment, FIN and PSH are on the last segment, CWR is on the first (RFC 3168 section
+//! 6.1.2), and every checksum is complete.
 
 use crate::checksum;
 
-/// Bytes in front of each packet that a device with offloads reads or writes.
+/// Length in bytes of the prefix of each packet on a device with offloads (`struct
+/// virtio_net_hdr`).
 pub const OFFLOAD_PREFIX: usize = 10;
-/// The longest packet.
+/// Length in bytes of the longest packet.
 pub const LONGEST: usize = 65_535;
-/// Most segments that one packet is made of.
+/// Most segments of a [`Run`].
 pub const MOST_SEGMENTS: usize = 64;
-/// The longest headers of a [`Run`]: IPv6, and TCP with all options.
+/// Length in bytes of the longest headers of a [`Run`]: IPv6, and TCP with all options.
 pub const LONGEST_HEADERS: usize = IPV6_BYTES + 60;
 
-/// The checksum is incomplete.
+/// The flag of an incomplete checksum.
 const NEEDS_CHECKSUM: u8 = 1;
-/// Segments of TCP over IPv4 and over IPv6, and datagrams of UDP; the mark of TCP with CWR.
+/// Kinds of packets: TCP segments over IPv4 and over IPv6, UDP datagrams; the flag of TCP with CWR.
 const TCP_IPV4: u8 = 1;
 const TCP_IPV6: u8 = 4;
 const UDP_DATAGRAMS: u8 = 5;
@@ -28,7 +29,7 @@ const WITH_CWR: u8 = 0x80;
 const IPV4_BYTES: usize = 20;
 const IPV6_BYTES: usize = 40;
 const TCP: u8 = 6;
-/// Octets of headers without options, and places in them.
+/// Lengths of headers without options, and offsets of fields, in bytes.
 const TCP_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
 const SEQUENCE: usize = 4;
@@ -40,31 +41,32 @@ const PSH: u8 = 1 << 3;
 const ACK: u8 = 1 << 4;
 const CWR: u8 = 1 << 7;
 
-/// Cuts one packet into its segments. It holds no bytes.
+/// Cuts one packet into its segments. It holds offsets, and no bytes of the packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
-    /// Octets of the packet.
+    /// Length of the packet in bytes.
     length: usize,
-    /// Where the transport header begins, the place of its checksum, and where the payload begins.
-    /// If the packet is whole as it is, only its checksum may be incomplete.
+    /// Offsets of the transport header, of its checksum and of the payload. In a packet without
+    /// segments, the payload's offset is the end, and only the checksum may be incomplete.
     transport: usize,
     checksum: usize,
     payload: usize,
-    /// The packet is of segments.
+    /// The packet has the form of many segments.
     many: bool,
     needs_checksum: bool,
     tcp: bool,
-    /// Payload of each segment.
+    /// Payload of each segment in bytes; the last one may be shorter.
     size: usize,
     /// The sum of the pseudo header without its length.
     pseudo: u16,
-    /// The next segment's payload, and its number.
+    /// Offset of the next segment's payload, and the number of this segment.
     at: usize,
     number: u16,
 }
 
 impl Cut {
-    /// Begins with the packet of `bytes` behind its prefix. None if they do not fit each other.
+    /// Begins to cut `bytes`: a prefix of [`OFFLOAD_PREFIX`] bytes, and a packet. None if the
+    /// prefix does not fit the packet.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let (prefix, packet) = bytes.split_at_checked(OFFLOAD_PREFIX)?;
@@ -90,7 +92,7 @@ impl Cut {
         if prefix[1] == 0 { Some(whole) } else { whole.of_many(packet, prefix[1], word(4)) }
     }
 
-    /// The same for a packet of segments of `kind` with a payload of `size`.
+    /// As [`Self::new`], for a packet of segments of `kind`, with `size` bytes of payload each.
     fn of_many(self, packet: &[u8], kind: u8, size: usize) -> Option<Self> {
         let (version, place) = (packet[0] >> 4, self.checksum - self.transport);
         let (tcp, fits) = match kind & !WITH_CWR {
@@ -124,20 +126,21 @@ impl Cut {
         Some(Self { payload, many: true, tcp, size, pseudo, at: payload, ..self })
     }
 
-    /// True if segments are still to come.
+    /// True if segments are left.
     #[must_use]
     pub const fn is_midway(&self) -> bool {
         self.at < self.length
     }
 
-    /// True if it is more than one segment.
+    /// True if the packet has more than one segment.
     #[must_use]
     pub const fn is_many(&self) -> bool {
         self.many && self.payload + self.size < self.length
     }
 
-    /// Writes the next segment of `packet` to the start of `room`, and returns the segment's
-    /// length; of a longer one than `room`, the part that fits. None after the last.
+    /// Writes the next segment of `packet` to the start of `room`, and returns its length in bytes.
+    /// If the segment is longer than `room`, it is not complete in `room`, and the result is the
+    /// length of `room`. None after the last segment.
     pub fn next(&mut self, packet: &[u8], room: &mut [u8]) -> Option<usize> {
         if !self.is_midway() {
             return None;
@@ -165,7 +168,7 @@ impl Cut {
         Some(length)
     }
 
-    /// Completes the headers of segment `number`, whose payload begins at `begin` of the packet.
+    /// Completes the headers of segment `number`. Its payload is at offset `begin` of the packet.
     fn head(&self, out: &mut [u8], begin: usize, number: u16) {
         if out[0] >> 4 == 4 {
             let first = u16::from_be_bytes([out[4], out[5]]);
@@ -193,16 +196,17 @@ impl Cut {
     }
 }
 
-/// Consecutive segments of a TCP connection that make one packet: alike but for their place, of one
-/// length, but the last may be shorter or have PSH. It holds no bytes.
+/// Consecutive segments of a TCP connection that can be one packet. Their headers are equal but for
+/// the fields of their position, and so are their lengths; only the last segment may be shorter or
+/// have PSH. A run holds offsets, and no bytes of the segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Run {
     transport: usize,
     payload: usize,
-    /// Payload of each segment, and the number of segments; 0 without one.
+    /// Payload of each segment in bytes, and the number of segments.
     size: usize,
     segments: usize,
-    /// Octets of the whole packet.
+    /// Length of the whole packet in bytes.
     length: usize,
     /// The next sequence number.
     next: u32,
@@ -213,7 +217,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Begins with a segment; false if it must go alone. What was in here before is forgotten.
+    /// Begins a new run with the segment `packet`. False if this segment cannot be joined with
+    /// others; the run is then empty.
     pub fn begin(&mut self, packet: &[u8]) -> bool {
         self.segments = 0;
         let Some((transport, payload)) = joinable(packet) else { return false };
@@ -226,7 +231,8 @@ impl Run {
         true
     }
 
-    /// Adds a segment behind those that began with `first`; false if it does not follow them.
+    /// Adds the segment `packet` to the run that begins with `first`. False if the segment does not
+    /// continue the run.
     pub fn add(&mut self, first: &[u8], packet: &[u8]) -> bool {
         if self.closed || !(1..MOST_SEGMENTS).contains(&self.segments) {
             return false;
@@ -255,15 +261,16 @@ impl Run {
         self.segments
     }
 
-    /// Where the payload of each segment begins.
+    /// Offset in bytes of the payload in each segment.
     #[must_use]
     pub const fn payload(&self) -> usize {
         self.payload
     }
 
-    /// Writes the prefix and the headers of the whole to the start of `out`, from the headers of
-    /// its first segment; returns their length, which is at most [`OFFLOAD_PREFIX`] and
-    /// [`LONGEST_HEADERS`]. The payload of all segments follows.
+    /// Writes the prefix and the headers of the joined packet to the start of `out`, from the
+    /// headers of its `first` segment. Returns their length in bytes, at most the sum of
+    /// [`OFFLOAD_PREFIX`] and [`LONGEST_HEADERS`]. In the packet, the payloads of all segments
+    /// follow.
     pub fn head(&self, first: &[u8], out: &mut [u8]) -> usize {
         let (prefix, rest) = out.split_at_mut(OFFLOAD_PREFIX);
         let headers = &mut rest[..self.payload];
@@ -286,8 +293,8 @@ impl Run {
         OFFLOAD_PREFIX + self.payload
     }
 
-    /// True if two packets have the same headers but for length, identification, sequence number,
-    /// checksums and PSH.
+    /// True if the headers of two packets are equal, except length, identification, sequence
+    /// number, checksums and PSH.
     fn alike(&self, one: &[u8], other: &[u8]) -> bool {
         let same = |from: usize, to: usize| one[from..to] == other[from..to];
         let ip = match one[0] >> 4 {
@@ -303,7 +310,7 @@ impl Run {
     }
 }
 
-/// True if the TCP checksum of a segment of a [`Run`] is right.
+/// True if a [`Run`] can have the segment `packet`, and its TCP checksum is right.
 #[must_use]
 pub fn is_sound(packet: &[u8]) -> bool {
     joinable(packet).is_some_and(|(transport, _)| {
@@ -312,9 +319,9 @@ pub fn is_sound(packet: &[u8]) -> bool {
     })
 }
 
-/// Where TCP and its payload begin in a segment that may be joined with others: data without other
-/// flags than ACK and PSH, in IPv4 without options and with DF, or in IPv6 without extension
-/// headers. Without DF, the kernel could not restore IPv4's identifications.
+/// Offsets of the TCP header and of its payload in a segment that may be joined with others. Such a
+/// segment has data and no flags but ACK and PSH, in IPv4 without options and with DF, or in IPv6
+/// without extension headers. Without DF, the kernel could not restore IPv4's identifications.
 fn joinable(packet: &[u8]) -> Option<(usize, usize)> {
     let half = |at: usize| usize::from(u16::from_be_bytes([packet[at], packet[at + 1]]));
     let transport = match packet.first()? {
@@ -338,7 +345,8 @@ fn sequence_of(tcp: &[u8]) -> u32 {
     u32::from_be_bytes([tcp[SEQUENCE], tcp[SEQUENCE + 1], tcp[SEQUENCE + 2], tcp[SEQUENCE + 3]])
 }
 
-/// The sum of the pseudo header for `length` octets of `protocol`, for the headers of an IP packet.
+/// The one's complement sum of the pseudo header of an IP packet, for `length` bytes of `protocol`,
+/// at most 65 535.
 #[must_use]
 pub fn pseudo(packet: &[u8], protocol: u8, length: usize) -> u16 {
     let addresses = if packet[0] >> 4 == 4 { &packet[12..20] } else { &packet[8..40] };
@@ -346,13 +354,14 @@ pub fn pseudo(packet: &[u8], protocol: u8, length: usize) -> u16 {
     checksum::add(sum, length as u16)
 }
 
-/// Writes the length of an IP packet into its header, and the header's checksum.
+/// Writes the length of an IP packet, at most 65 535 bytes, into its header, and the checksum of an
+/// IPv4 header.
 pub fn set_length(packet: &mut [u8]) {
     let length = packet.len();
     set_length_to(packet, length);
 }
 
-/// The same for a packet of `length`, at most 65 535 bytes, of which `packet` has the beginning.
+/// As [`set_length`], for a packet of `length` bytes. `packet` has at least its headers.
 fn set_length_to(packet: &mut [u8], length: usize) {
     if packet[0] >> 4 == 4 {
         packet[2..4].copy_from_slice(&(length as u16).to_be_bytes());

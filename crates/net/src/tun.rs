@@ -2,8 +2,8 @@
 //!
 //! Without `IFF_VNET_HDR` the kernel cuts segments and fills in checksums before `read` returns,
 //! and accepts datagrams with any checksum from `write`, as if they came from a wire. `IFF_NO_PI`:
-//! no header before the datagram. A device that [cuts](Tun::create_cutting) does this work itself:
-//! one `read` brings many segments, and one `write` may take many.
+//! no header before the datagram. A device of [`Tun::create_cutting`] cuts the segments and
+//! fills in the checksums itself: one `read` or `write` may have a packet of many segments.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, Read, Write};
@@ -38,7 +38,7 @@ nix::ioctl_write_int_bad!(
 
 /// Offloads of linux/if_tun.h: checksums, and TCP segments over IPv4 and IPv6.
 const OFFLOADS: libc::c_int = 0x01 | 0x02 | 0x04;
-/// The same with CWR on the first segment.
+/// [`OFFLOADS`], and TCP segments with CWR on the first (`TUN_F_TSO_ECN`).
 const OFFLOADS_WITH_CWR: libc::c_int = OFFLOADS | 0x08;
 /// Checksums, and UDP datagrams over IPv4 and IPv6 (Linux 6.2).
 const UDP_OFFLOADS: libc::c_int = 0x01 | 0x20 | 0x40;
@@ -51,18 +51,18 @@ pub struct Tun {
     name: LinkName,
     /// The interface stays until its namespace ends.
     stays: bool,
-    /// The packet that is being cut, if this device cuts packets.
+    /// The packet to cut; none if this device does not cut packets.
     cutting: Option<Cutting>,
 }
 
-/// A packet of many segments, as the kernel gave it.
+/// A packet of many segments from the kernel, and its cutter.
 #[derive(Debug)]
 struct Cutting {
     /// The prefix and the packet.
     bytes: Box<[u8]>,
     cut: Option<Cut>,
     counts: Joined,
-    /// The kernel also hands over datagrams of UDP.
+    /// The kernel also sends many UDP datagrams as one packet.
     with_udp: bool,
 }
 
@@ -78,8 +78,8 @@ impl Tun {
         if joined { Self::create_cutting(name) } else { Self::create(name) }
     }
 
-    /// Creates it as [`Tun::create`] does. If the kernel can, it hands over and takes segments of
-    /// TCP, and of UDP since Linux 6.2, as one packet; [`Port::receive`] cuts them.
+    /// Creates it as [`Tun::create`] does. If the kernel has the offloads, one packet may have many
+    /// segments of TCP, and from Linux 6.2 on many datagrams of UDP. [`Port::receive`] cuts it.
     fn create_cutting(name: LinkName) -> io::Result<Self> {
         let mut tun = Self::create_with(name, libc::IFF_VNET_HDR)?;
         let takes = |offloads| {
@@ -97,7 +97,8 @@ impl Tun {
         Self::create(name)
     }
 
-    /// The protocols of which the kernel hands over many segments at once; none if it does not.
+    /// The protocols whose packets may have many segments; none if this device does not cut
+    /// packets.
     pub(super) fn cuts(&self) -> Option<&'static str> {
         self.cutting.as_ref().map(|of| if of.with_udp { "TCP and UDP" } else { "TCP" })
     }
@@ -188,7 +189,7 @@ impl Drop for Tun {
 }
 
 impl Tun {
-    /// Reads one packet into `buffer`, whatever it is.
+    /// Reads one packet into `buffer`; none if no packet waits.
     fn read(file: &mut File, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match file.read(buffer) {
@@ -200,7 +201,7 @@ impl Tun {
         }
     }
 
-    /// Writes one packet in `parts`.
+    /// Writes `parts` as one packet.
     fn write(&mut self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
         loop {
             match self.file.write_vectored(parts) {
@@ -214,14 +215,16 @@ impl Tun {
 }
 
 impl Cutting {
-    /// The next segment, or the next packet from `file`.
+    /// Writes the next segment to `buffer`. After the last segment, reads the next packet from
+    /// `file`.
     fn receive(&mut self, file: &mut File, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let mut cut = match self.cut.take() {
             Some(cut) => cut,
             None => {
                 let Some(length) = Tun::read(file, &mut self.bytes)? else { return Ok(None) };
                 let Some(cut) = Cut::new(&self.bytes[..length]) else {
-                    // Its prefix contradicts it. Its reader finds it too long or malformed.
+                    // The prefix does not fit the packet. The caller finds it too long or
+                    // malformed.
                     let packet = self.bytes[..length].get(OFFLOAD_PREFIX..).unwrap_or_default();
                     let kept = packet.len().min(buffer.len());
                     buffer[..kept].copy_from_slice(&packet[..kept]);

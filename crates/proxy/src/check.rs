@@ -64,7 +64,7 @@ fn reports(config: &ProxyConfig) -> Result<String, String> {
     n3::at_home(|| radio::attempt(&config.radio)).map_err(|e| e.to_string())
 }
 
-/// The way of first segments that wait for their servers.
+/// Tests whether first segments can wait for the servers' answers.
 fn waits(config: &ProxyConfig) -> Result<String, String> {
     let families = match config.select.wait_for_server {
         WaitConfig::None => return Ok("the proxy answers clients at once".into()),

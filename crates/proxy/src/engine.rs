@@ -1,5 +1,5 @@
-//! The loop of the proxy: one thread with epoll that never waits for anything else. The connections
-//! are its own, or belong to its workers.
+//! The loop of the proxy: one thread that waits only in epoll. The connections are in this process
+//! or in its workers.
 
 mod build;
 mod divert;
@@ -96,9 +96,10 @@ pub(crate) struct Engine {
     pub(crate) held: Option<Held>,
     /// Why not.
     pub(crate) wait_refused: Option<String>,
-    /// First segments of each family that the listener did not get in earlier processes.
+    /// First segments of each family that earlier processes counted without a delivery to the
+    /// listener.
     kept_before: [u64; 2],
-    /// Segments of connections that this host does not have, which were answered with resets.
+    /// Segments of unknown connections that this host has answered with resets.
     pub(crate) resets: u64,
     pub(crate) host: Host,
     /// Why the better bounds of the radio legs are not available.
@@ -237,7 +238,7 @@ impl Engine {
                 Ok((client, at)) => {
                     self.totals.accepted += 1;
                     self.totals.accepted_of[listener] += 1;
-                    // Each client has an address.
+                    // A client of TCP always has an IP address.
                     let Some(at) = at.as_socket() else { continue };
                     let server = self.waited(&client, at);
                     if self.open() >= self.host.limits.most {

@@ -218,7 +218,8 @@ impl Guard {
         accepted: [u64; 2],
         Places { open, flows }: Places,
     ) -> Vec<String> {
-        // Some of the segments that were kept may have come after the rules were read.
+        // A segment may be kept after this process has read the rules' counters. Then the
+        // difference falls.
         let diverted = [0, 1].map(|family| diverted[family].max(self.diverted[family]));
         self.diverted = diverted;
         let mut told = Vec::new();

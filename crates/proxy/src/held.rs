@@ -26,12 +26,12 @@ const CLIENT_COMES: Duration = Duration::from_secs(15);
 /// A client that sends its first segment once more after so many went to the listener has had no
 /// answer: a rule of the host drops them.
 const DELIVERIES: u32 = 2;
-/// Datagrams of copies that are read before other events are handled.
+/// Most datagrams of copies that one event reads.
 const READS: usize = 256;
-/// Time for which the hardware address of an interface is kept.
+/// Longest use of the hardware address of an interface before it is read again.
 const INTERFACES_LAST: Duration = Duration::from_secs(10);
-/// Extension headers of IPv6 before TCP's: hop-by-hop options, routing, fragment, destination
-/// options (RFC 8200 section 4).
+/// Extension headers of IPv6 that may precede TCP's header: hop-by-hop options, routing, fragment,
+/// destination options (RFC 8200 section 4).
 const EXTENSIONS: [u8; 4] = [0, 43, FRAGMENT, 60];
 const FRAGMENT: u8 = 44;
 /// Name of the programs in the kernel.
@@ -88,11 +88,13 @@ pub(crate) struct Passed {
 #[derive(Debug)]
 pub(crate) struct Held {
     copies: Copies,
-    /// By their index; read anew at times, since an interface may get another address.
+    /// Interfaces by index. They are read again after [`INTERFACES_LAST`], since an address may
+    /// change.
     interfaces: BTreeMap<u32, Interface>,
     interfaces_since: Instant,
     mark: u32,
-    /// Most legs that wait for a server or for a client; more segments go to the listener at once.
+    /// Most legs that wait for a server or for a client. More first segments go to
+    /// the listener at once.
     most: usize,
     legs: BTreeMap<Ends, Leg>,
     numbers: BTreeMap<u64, Ends>,
@@ -104,8 +106,8 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Receives first segments, with at most so many legs that wait. The number of their group
-    /// follows `mark`, which each proxy of a host has for itself.
+    /// Receives first segments, with at most `most` waiting legs. The number of the nfnetlink_log
+    /// group follows from `mark`, which differs between the proxies of a host.
     ///
     /// # Errors
     /// The kernel has no nfnetlink_log, or refuses the programs that put segments back.
@@ -303,7 +305,7 @@ impl First {
         self.ends[0].is_ipv6() as usize
     }
 
-    /// None if it is no segment after an IP header and its extensions.
+    /// None unless a TCP segment follows an IP header and its extension headers.
     fn read(copied: &Copied) -> Option<Self> {
         let packet = &copied.packet[..];
         let v6 = packet.first()? >> 4 == 6;
@@ -351,8 +353,8 @@ impl First {
     }
 }
 
-/// Gives back to an IP header the hop that this host has counted; it counts the packet again when
-/// it forwards what was put back.
+/// Adds 1 to the TTL or hop limit of an IP header: this host has reduced it once, and reduces it
+/// again when it forwards the packet that was put back.
 fn add_hop(header: &mut [u8], v6: bool) {
     let hops = if v6 { 7 } else { 8 };
     header[hops] = header[hops].saturating_add(1);
@@ -390,7 +392,7 @@ mod tests {
             let tcp = &first.frame[first.frame.len() - tcp.len()..];
             let pseudo = [&octets.concat()[..], &[0, TCP, 0, 24], tcp].concat();
             assert_eq!(checksum(&pseudo), [0, 0]);
-            // The hop that forwarding has taken, and the sum of the words of IPv4's header.
+            // The hop limit or TTL is one higher, and the checksum of IPv4's header is right.
             let header = &first.frame[ETHERNET..];
             match ends[0].is_ipv6() {
                 true => assert_eq!(header[7], 65),
@@ -398,7 +400,7 @@ mod tests {
             }
             if ends[0].is_ipv6() {
                 let mut extended = packet.clone();
-                // Hop-by-hop options before TCP: padding alone.
+                // Hop-by-hop options with only padding, before TCP's header.
                 extended.splice(40..40, [TCP, 0, 1, 4, 0, 0, 0, 0]);
                 extended[6] = 0;
                 let first = First::read(&Copied { interface: 3, packet: extended });

@@ -21,8 +21,8 @@ const BACKLOG: i32 = 4_096;
 const RESERVE_PART: u64 = 9;
 /// Descriptors for other purposes than connections and pipes.
 const RESERVED: u64 = 64;
-/// Most legs to servers whose clients wait for them, and the part of the descriptors that they may
-/// have.
+/// Most legs to servers with waiting clients: this number, or the descriptors divided by
+/// [`WAITS_PART`] if that is less.
 const MOST_WAITS: u64 = 1_024;
 const WAITS_PART: u64 = 16;
 /// Ports tried until one is free for both families.
@@ -37,7 +37,7 @@ pub(crate) struct Limits {
     pub(crate) most: usize,
     /// Pipes.
     pub(crate) pipes: u32,
-    /// Legs to servers whose clients wait for them.
+    /// Most legs to servers with waiting clients.
     pub(crate) waits: usize,
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn limits(config: &ProxyConfig) -> Limits {
     // Those of one process.
     let pipes = u64::from(pipes.div_ceil(workers)).min(usable / 8);
     let waits = MOST_WAITS.min(usable / WAITS_PART);
-    // With workers these legs have the descriptors of another process than the connections.
+    // With several workers, these legs and the connections are in different processes.
     let others = 2 * pipes + if workers == 1 { waits } else { 0 };
     let places = usable.saturating_sub(others) / 2;
     let flows = (places - places / RESERVE_PART).min(wanted.div_ceil(workers).into());

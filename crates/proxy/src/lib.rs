@@ -134,7 +134,7 @@ fn spawner(config: &ProxyConfig) -> Result<Option<Spawner>, SystemError> {
     if config.limits.workers == 1 {
         return Ok(None);
     }
-    // Workers inherit the limit of descriptors.
+    // This call raises the limit of descriptors, which the workers inherit.
     let _raised = host::limits(config);
     let own = config.clone();
     // A worker that fails ends its line, which the proxy notices.

@@ -34,7 +34,8 @@ const BUFFER: usize = 2 << 20;
 /// Packets that wait here before samples wait at their connections.
 const FULL: usize = 16;
 
-/// Time between two attempts to send where the kernel does not tell when the next may succeed.
+/// Pause between two attempts to send when the socket has room and the kernel refuses more
+/// descriptors.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// Kinds of messages.
@@ -69,7 +70,8 @@ pub(crate) enum Message<'a> {
         key: u64,
         windows: Windows,
     },
-    /// To a worker: answer it when all before it is done. From a worker: that answer.
+    /// To a worker: a request to return the mark after all earlier messages are applied. From a
+    /// worker: the returned mark.
     Mark(u64),
     /// JSON.
     Text(&'a [u8]),
@@ -198,7 +200,7 @@ impl Line {
             } else if now().duration_since(since).as_nanos() >= u128::from(patience.as_nanos()) {
                 return Err(io::ErrorKind::TimedOut.into());
             } else {
-                // The socket has room, and too many descriptors are on their way.
+                // The socket has room, but too many descriptors are in flight.
                 thread::sleep(PAUSE);
             }
         }
@@ -388,7 +390,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(30);
 
     #[test]
-    fn no_packet_has_more_descriptors_than_one_can_carry() {
+    fn no_packet_has_more_descriptors_than_a_message_can_carry() {
         let (mut own, other) = Line::pair().expect("a pair");
         let mut other = Line::of(other);
         let open = || OwnedFd::from(File::open("/dev/null").expect("it is there"));

@@ -70,7 +70,7 @@ pub(crate) struct Account {
     dropped: AtomicU64,
     /// Reports about UEs without known addresses.
     unknown: AtomicU64,
-    /// UEs of indications that lack a measurement.
+    /// UEs without a needed measurement in an indication.
     lacking: AtomicU64,
     /// Connections that were made.
     connections: AtomicU64,
@@ -204,7 +204,7 @@ impl Sink {
         self.account.unknown.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Counts UEs of indications that lack a measurement.
+    /// Counts UEs without a needed measurement in an indication.
     fn lacking(&self, count: u64) {
         self.account.lacking.fetch_add(count, Ordering::Relaxed);
     }
@@ -263,17 +263,18 @@ fn connect(
     thread::Builder::new().name("reports".into()).spawn(work).map(drop)
 }
 
-/// Tries what the source of `config` needs of this host, and says what it reads.
+/// Tries to open the file or the address of the source of `config`. Returns a description of the
+/// source.
 ///
 /// # Errors
-/// Why the proxy would not start with it.
+/// The file cannot be opened, or the address cannot be bound; the proxy would not start.
 pub(crate) fn attempt(config: &RadioConfig) -> Result<String, SystemError> {
     let file = |path: &str| {
         let opened = open_lines(path.as_ref()).map(|_| format!("{} from {path}", config.name()));
         opened.map_err(|e| SystemError::new(format!("read reports from {path}"), e))
     };
     let listens = |at: &str| match TcpListener::bind(at) {
-        // A proxy that runs has the address until its successor takes it.
+        // A running proxy holds the address until its successor takes it over.
         Err(e) if e.kind() != io::ErrorKind::AddrInUse => {
             Err(SystemError::new(format!("receive reports at {at}"), e))
         }

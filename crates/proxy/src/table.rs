@@ -16,10 +16,11 @@
 //! the listener. The proxy puts it back where it arrived: with the mark if the server has answered,
 //! and with the mark's complement if it passes unsplit.
 //!
-//! A host that stands by for another (`select.unknown`) resets connections of the other: a segment
-//! of a connection that this host neither has nor saw begin is answered with a reset. A copy of it
-//! goes on to its destination, which knows no such sequence number: its answer (RFC 9293 section
-//! 3.10.7.4) has the number that resets it in turn.
+//! A host that stands by for another host (`select.unknown`) resets the connections of the other
+//! host. It answers each segment of a connection that it neither has nor saw begin with a reset,
+//! and sends a copy of the segment on. The sequence number of the copy is outside the destination's
+//! window, so the destination answers (RFC 9293 section 3.10.7.4). The reset for this answer has
+//! the sequence number that the destination accepts.
 //!
 //! During a flood of first segments (RFC 4987) the kernel answers with cookies and keeps no state.
 //! The rules therefore remember diverted connections for a while. A third segment without a socket
@@ -85,10 +86,10 @@ pub(crate) struct TableState {
     sequence: u32,
     port: u16,
     mark: u32,
-    /// They have the set [`PASSED`]; rules of earlier versions have not.
+    /// The tables have the set [`PASSED`]; tables of earlier versions lack it.
     #[serde(default)]
     waits: bool,
-    /// They have [`lost::CHAINS`]; rules of earlier versions have not.
+    /// The tables have [`lost::CHAINS`]; tables of earlier versions lack them.
     #[serde(default)]
     resets: bool,
 }
@@ -275,12 +276,12 @@ impl Table {
         self.counts(FIRST)
     }
 
-    /// Segments of connections that this host does not have, which were answered with resets.
+    /// Segments of unknown connections that this host has answered with resets.
     ///
     /// # Errors
     /// A refusal of the kernel.
     pub(crate) fn resets(&mut self) -> io::Result<u64> {
-        // The tables of an earlier version get the counter with their next rules.
+        // Tables of an earlier version get the counter with the next change of their rules.
         if self.resets { Ok(self.counts(lost::RESETS)?.iter().sum()) } else { Ok(0) }
     }
 
@@ -336,7 +337,7 @@ impl Table {
             if select.unknown == UnknownConfig::Reset {
                 lost::rules(batch, family, select);
             }
-            // The proxy has put it back to pass, and its set was full.
+            // The proxy has put back this first segment to pass unsplit, and [`PASSED`] was full.
             batch.rule("select", |r| r.marked(!self.mark).verdict(RETURN, ""));
             selection(batch, family, select, diversion);
             batch.rule("divert", |r| {
@@ -475,7 +476,7 @@ fn selection(batch: &mut Batch, family: &Family, select: &SelectConfig, diversio
     }
 }
 
-/// The prefixes of a family: octets and bits.
+/// The prefixes of one family: the octets of the address, and the length in bits.
 fn of_family(family: &Family, prefixes: &[Prefix]) -> Vec<(Vec<u8>, u8)> {
     let octets = prefixes.iter().map(|prefix| (nft::octets(prefix.address()), prefix.bits()));
     octets.filter(|(octets, _)| octets.len() == family.address_bytes as usize).collect()

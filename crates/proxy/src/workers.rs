@@ -38,7 +38,7 @@ pub(crate) struct Worker {
     pub(crate) line: Option<Line>,
     /// Key and flow of each connection that takes part in the control, by the place in the worker.
     flows: Vec<Option<(u64, FlowId)>>,
-    /// Windows that it has not got, by key, and the mark after them.
+    /// Windows that are not yet sent to it, by key, and the mark that follows them.
     windows: BTreeMap<u64, Windows>,
     mark: Option<u64>,
     /// Open connections of each client.
@@ -182,7 +182,7 @@ impl Workers {
         fds: Vec<std::os::fd::OwnedFd>,
     ) -> io::Result<&Line> {
         let worker = &mut self.all[number];
-        // The next attempt counts from this one, also if it fails.
+        // The pause until the next attempt begins now, also if this attempt fails.
         worker.started = now;
         let (mut line, other) = Line::pair()?;
         self.spawner.spawn(other)?;
@@ -208,7 +208,7 @@ impl Workers {
         self.all.iter().map(|worker| worker.open).sum()
     }
 
-    /// The part of `places`, which are for all workers, that those have which run.
+    /// The part of `places`, the places of all workers, that belongs to running workers.
     pub(crate) fn running_part(&self, places: usize) -> usize {
         let running = self.all.iter().filter(|worker| worker.line.is_some()).count();
         places * running / self.all.len()
@@ -232,12 +232,12 @@ impl Workers {
         }
     }
 
-    /// The worker of the connection with this key.
+    /// The number of the worker with the connection `key`.
     fn number_of(&self, key: u64) -> usize {
         place_of(key).0 as usize % self.all.len()
     }
 
-    /// Windows that may rise now do.
+    /// Queues the marks, and the rises that wait for no worker any more.
     pub(crate) fn rise(&mut self, now: Instant) {
         while let Some(step) = self.order.step(now) {
             match step {
@@ -279,7 +279,7 @@ impl Workers {
         self.answer();
     }
 
-    /// A worker answers no request any more, and applies no windows.
+    /// Ends the waits for a worker that has ended, and removes its windows.
     pub(crate) fn is_gone(&mut self, worker: usize) {
         let of = self.all.len();
         self.order.gone(worker, |key| place_of(key).0 as usize % of == worker);

@@ -20,7 +20,7 @@ const OWN: [&str; 3] = ["as_proxy", "--exact", "--nocapture"];
 /// Most memory of an idle connection.
 const IDLE_BYTES: f64 = 32_768.0;
 
-/// Not a test: the proxy or a part of the load, when this program starts itself.
+/// Not a test: runs the proxy or a part of the load if this program has started itself.
 #[test]
 fn as_proxy() {
     if let Some(ended) = crowd::play() {

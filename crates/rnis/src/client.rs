@@ -144,7 +144,7 @@ pub fn bounded(answer: Result<Response<Body>, Error>) -> Result<(u16, Vec<u8>), 
 /// As [`bounded`], with a body of at most `longest` bytes.
 ///
 /// # Errors
-/// As there.
+/// The errors of [`bounded`].
 pub fn up_to(
     longest: usize,
     answer: Result<Response<Body>, Error>,

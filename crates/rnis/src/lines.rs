@@ -37,8 +37,8 @@ pub fn open_lines(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(pipe).open(path)
 }
 
-/// Gives `take` the reports in the lines of `source` until it returns false, or, without `follow`,
-/// until the end.
+/// Passes the reports in the lines of `source` to `take` until it returns false. Without `follow`,
+/// the end of `source` also ends the reading.
 ///
 /// # Errors
 /// It cannot be read any more.
@@ -52,12 +52,12 @@ pub fn read_lines(
     })
 }
 
-/// Gives `take` each line of `source` that is not blank, and none when all present input has been
-/// read, until it returns false, or, without `follow`, until the end. A line of more than `longest`
-/// bytes is cut after one byte more.
+/// Passes each line of `source` that is not blank to `take`, and none after all present input,
+/// until it returns false. Without `follow`, the end of `source` also ends the reading. A line of
+/// more than `longest` bytes is cut after `longest` + 1 bytes.
 ///
 /// # Errors
-/// It cannot be read any more.
+/// `source` cannot be read.
 pub fn each_line(
     mut source: impl Read,
     follow: bool,

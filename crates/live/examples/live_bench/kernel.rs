@@ -49,9 +49,9 @@ fn cpu_time() -> Duration {
     Duration::from_nanos((now.tv_sec() * 1_000_000_000 + now.tv_nsec()).cast_unsigned())
 }
 
-/// Runs the flows of `config` for its duration while `carry` connects the sides, whose kernel hands
-/// over many segments at once if `joined`. Returns the result
-/// of `carry`, and the payload that arrived at the UE in Gbit/s.
+/// Runs the flows of `config` for its duration while `carry` connects the sides. If `joined`, the
+/// kernel exchanges many segments as one packet. Returns the result of `carry`, and the payload
+/// that arrived at the UE in Gbit/s.
 fn connected<T: Send>(
     config: &WorldConfig,
     joined: bool,
@@ -149,7 +149,7 @@ fn run(
     let ends = Ends { ues: vec![UePort { port: ue, addresses: Vec::new() }], server };
     let live = Live::new(config, &LiveOptions::default(), ends)?;
     let (result, report) = live.run(&mut SlotClock::start()?, priority, stop, &mut ());
-    // The row of an upload counts what goes up.
+    // The counts of an upload are for packets from the UE.
     if config.flows.iter().all(|flow| !flow.is_upload()) {
         let delivered = result.flows.iter().map(|flow| flow.delivered_packets).sum::<u64>();
         assert_eq!(result.conservation.delivered, delivered);
@@ -157,7 +157,7 @@ fn run(
     Ok((report, cpu_time() - before))
 }
 
-/// Throughput of the whole stack, with many segments at once if `joined`.
+/// Throughput of the whole stack, with many segments in one packet if `joined`.
 pub(super) fn stack(joined: bool, seconds: u64) -> Result<(), SystemError> {
     let config = wide(seconds);
     let longer = WorldConfig { duration: config.duration.times(2), ..config.clone() };
@@ -177,7 +177,7 @@ pub(super) fn slots(slot: Duration, seconds: u64) -> Result<(), SystemError> {
 }
 
 /// Lateness of the loop with slots of `slot` and an upload of 100 Mbit/s over the uplink's stack:
-/// NR in TDD, with requests, reports and grants.
+/// NR in TDD, with scheduling requests, buffer status reports and grants.
 pub(super) fn uploads(slot: Duration, seconds: u64) -> Result<(), SystemError> {
     let mut config = config(slot, BitRate(100_000_000), Duration::from_secs(seconds), upload());
     let (kind, tdd) = (CarrierKind::Nr, "DDDUU".into());
@@ -194,7 +194,7 @@ pub(super) fn uploads(slot: Duration, seconds: u64) -> Result<(), SystemError> {
     lateness("uploads", slot, &config)
 }
 
-/// Lateness of the loop of `config`, which carries 100 Mbit/s.
+/// Lateness of the loop in a run of `config`, with 100 Mbit/s.
 fn lateness(name: &str, slot: Duration, config: &WorldConfig) -> Result<(), SystemError> {
     let ((report, _), rate) =
         connected(config, true, |server, ue, stop| run(config, server, ue, stop))?;

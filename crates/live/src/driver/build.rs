@@ -35,14 +35,14 @@ fn uplink(
     uplink.with_statuses(config.stack.mac.status_way()).with_stack(of_radio)
 }
 
-/// Checks `config` and `options` for a run with `interfaces` of UEs.
+/// Checks `config` and `options` for a run with this number of UEs' `interfaces`.
 fn check(config: &WorldConfig, options: &LiveOptions, interfaces: usize) -> Result<(), String> {
     let ues = config.stack.ues.len();
     if interfaces != ues {
         return Err(format!("{interfaces} interfaces for the scenario's {ues} UEs"));
     }
     if config.flows.iter().any(FlowConfig::is_in_tunnel) {
-        return Err("a flow in a tunnel is of simulated runs only".into());
+        return Err("a live run has no flows in tunnels: only simulated runs have them".into());
     }
     let LiveOptions { buffers, flows, wake, read, .. } = options;
     if *buffers == 0 || *flows == 0 || wake.is_zero() || read.is_zero() {

@@ -1,9 +1,10 @@
-//! Packets on their way out to one interface at one instant: segments of a connection that follow
-//! each other are written as one packet (GRO, RFC 9293 section 3.7).
+//! Packets on their way out to one interface at one instant. Consecutive segments of a connection
+//! are written as one packet (GRO, RFC 9293 section 3.7).
 //!
-//! The kernel receives such a packet much faster, but acknowledges it once. So only long runs are
-//! joined: [`LEAST`] segments are 192 Mbit/s in slots of 1 ms. Shorter ones are written one by one,
-//! as are packets with a wrong checksum. The order of packets is kept.
+//! The kernel receives such a packet much faster, but acknowledges it only once. So only long runs
+//! are joined: [`LEAST`] segments of 1 500 bytes in slots of 1 ms are 192 Mbit/s. The segments of
+//! shorter runs, and of runs with a wrong checksum, are written one by one. Packets keep their
+//! order.
 
 use super::ports::send;
 use crate::arena::Arena;
@@ -18,9 +19,9 @@ const LEAST: usize = 16;
 /// The packets that wait to be written.
 pub(super) struct Outlet {
     run: Run,
-    /// Their buffers.
+    /// Buffers of the packets.
     handles: Vec<u64>,
-    /// The interface that they go to.
+    /// Number of the interface for the packets.
     port: u32,
 }
 
@@ -29,13 +30,13 @@ impl Outlet {
         Self { run: Run::default(), handles: Vec::with_capacity(MOST_SEGMENTS), port: 0 }
     }
 
-    /// The interface that packets wait for.
+    /// Number of the interface for which packets wait; none if no packet waits.
     pub(super) fn waits_for(&self) -> Option<u32> {
         (!self.handles.is_empty()).then_some(self.port)
     }
 
-    /// Writes the packet in buffer `handle` to `port`, which has this `number`, or keeps it for
-    /// [`Self::flush`]. No packet waits for another interface.
+    /// Writes the packet in buffer `handle` to `port` with the number `number`, or keeps it for
+    /// [`Self::flush`]. The caller has flushed the packets for other interfaces.
     #[inline]
     pub(super) fn push<P: Port>(
         &mut self,
@@ -66,7 +67,7 @@ impl Outlet {
         Ok(())
     }
 
-    /// Writes the packets that wait to `port`.
+    /// Writes all waiting packets to `port`.
     pub(super) fn flush<P: Port>(
         &mut self,
         port: &mut P,
@@ -89,7 +90,7 @@ impl Outlet {
         outcome
     }
 
-    /// Writes them as one packet.
+    /// Writes all waiting packets to `port` as one packet.
     fn write<P: Port>(
         &mut self,
         port: &mut P,
@@ -119,7 +120,7 @@ impl Outlet {
     }
 }
 
-/// The interface has failed before it could take the packet in buffer `handle`.
+/// Counts the packet in buffer `handle` as refused by an interface that has failed.
 pub(super) fn refuse(arena: &mut Arena, handle: u64, account: &mut Account) {
     account.refused += 1;
     arena.give_back(handle);

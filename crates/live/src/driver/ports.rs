@@ -5,11 +5,11 @@ use crate::packet::{Datagram, Malformed, parse};
 use crate::report::Account;
 use justfull_net::Port;
 
-/// Most datagrams read from one interface per wake-up; the rest waits for the next, but for those
-/// that were read together with the last.
+/// Most datagrams read from one interface per wake-up. Segments of a packet that has been cut in
+/// part are read beyond it; all other datagrams wait for the next wake-up.
 const READ_AT_ONCE: usize = 8_192;
 
-/// Readings of one interface in one wake-up.
+/// Number of datagrams read from one interface in one wake-up.
 #[derive(Default)]
 pub(super) struct Reads(usize);
 

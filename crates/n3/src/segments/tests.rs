@@ -113,7 +113,7 @@ fn a_segment_alone_is_itself() {
 }
 
 #[test]
-fn a_damaged_segment_and_one_without_data_go_alone() {
+fn a_damaged_segment_and_a_segment_without_data_are_not_joined() {
     let first = segment(false, 100, ACK, &[5; 100]);
     let mut damaged = segment(false, 200, ACK, &[5; 100]);
     damaged[60] ^= 1;

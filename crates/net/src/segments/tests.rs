@@ -1,5 +1,5 @@
-//! Packets that are cut and joined, against a transcription of the rules that builds each segment
-//! from etherparse's headers, and against arbitrary bytes.
+//! Cuts and joins packets. A transcription of the rules builds each expected segment from headers
+//! of etherparse. Some packets are arbitrary bytes.
 
 use super::*;
 use etherparse::{
@@ -10,7 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// A packet before it is written.
+/// The parts of a packet.
 #[derive(Clone, Debug)]
 struct Whole {
     ip: IpHeaders,
@@ -20,7 +20,7 @@ struct Whole {
 }
 
 impl Whole {
-    /// The packet with the checksum of its transport header.
+    /// The bytes of the packet, with a complete checksum in its transport header.
     fn bytes(&self) -> Vec<u8> {
         let Self { mut ip, mut transport, payload, .. } = self.clone();
         ip.set_payload_len(transport.header_len() + payload.len()).expect("it fits");
@@ -61,8 +61,8 @@ impl Whole {
         chunks.enumerate().map(segment).collect()
     }
 
-    /// The packet as the kernel hands it over: with the prefix, and the pseudo header's sum in the
-    /// field of the checksum.
+    /// The packet as a read from the kernel: with the prefix, and with the sum of the pseudo header
+    /// in the field of the checksum.
     fn offloaded(&self) -> Vec<u8> {
         let mut packet = self.bytes();
         let (tcp, udp) = (6, 17);
@@ -167,7 +167,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..<_>::default() })]
 
     #[test]
-    fn the_segments_are_those_of_a_plain_transcription_with_its_checksums(whole in whole()) {
+    fn the_segments_and_their_checksums_are_equal_to_a_plain_transcription(whole in whole()) {
         let found = cut(&whole.offloaded());
         prop_assert_eq!(&found, &whole.segments());
         let payload = found.iter().flat_map(|segment| {
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_with_any_damage_has_an_end_and_no_more_segments_than_bytes(
+    fn a_damaged_packet_has_an_end_and_no_more_segments_than_bytes(
         whole in whole(),
         damage in vec((any::<Index>(), any::<u8>()), 0..6),
         length in any::<Index>(),
@@ -247,7 +247,7 @@ proptest! {
     }
 }
 
-/// A segment of 100 bytes behind plain headers.
+/// A segment with a payload of 100 bytes and headers without options.
 fn plain(sequence: u32) -> Whole {
     let mut ip = Ipv4Header::new(0, 64, IpNumber::TCP, [10, 45, 0, 1], [10, 46, 0, 1])
         .expect("a payload of nothing");
@@ -295,7 +295,7 @@ fn a_run_has_at_most_64_segments_and_65_535_bytes() {
 }
 
 #[test]
-fn what_differs_in_more_than_its_place_is_not_joined() {
+fn a_segment_that_differs_in_more_than_its_position_is_not_joined() {
     let next = plain(200);
     let change = |change: fn(&mut Ipv4Header, &mut TcpHeader, &mut Vec<u8>)| {
         let mut other = next.clone();
@@ -342,7 +342,7 @@ fn what_differs_in_more_than_its_place_is_not_joined() {
 }
 
 #[test]
-fn a_whole_packet_is_as_it_was_but_for_its_checksum() {
+fn a_packet_without_segments_changes_only_in_its_checksum() {
     let whole = plain(7);
     let alone = [&[0; OFFLOAD_PREFIX][..], &whole.bytes()].concat();
     assert_eq!(cut(&alone), [whole.bytes()]);

@@ -1,6 +1,6 @@
 //! The connections of a whole site: 64 cells, 2 000 UEs, reports about each UE, and data on every
-//! connection. Three workers relay them; clients and servers are processes of their own, since no
-//! process has descriptors for all ends.
+//! connection. Three workers relay them. Clients and servers are separate processes, since one
+//! process has too few descriptors for all ends.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -22,16 +22,16 @@ use socket2::{Domain, Socket, Type};
 use super::load::{self, Service};
 use super::rivals::{Kind, Proxy, cpu_of};
 
-/// The variable with the role of a process of the load, and its amount.
+/// The environment variable with the role, the number and the connections of a load process.
 const LOAD: &str = "JUSTFULL_BENCH_LOAD";
 const CELLS: usize = 64;
 const UES: usize = 2_000;
 const WORKERS: usize = 3;
-/// Processes of clients, and of servers.
+/// Number of client processes, and of server processes.
 const LOADS: usize = 2;
-/// Payload of each connection, and the time between two payloads.
+/// Bytes of a payload of each connection, and the time between two payloads.
 const PAYLOAD: (usize, Duration) = (1_448, Duration::from_millis(500));
-/// Time between two reports about a UE, and the bytes that its cell could have sent in it.
+/// Time between two reports about a UE, and the bytes that its cell can send in this time.
 const PERIOD: Duration = Duration::from_millis(10);
 const OFFERED: usize = 125_000;
 /// Longest wait.
@@ -45,7 +45,7 @@ fn port(number: usize) -> u16 {
     8_000 + number as u16
 }
 
-/// Runs as a part of the load, if this program was started as one.
+/// Runs the part of the load that [`LOAD`] names; none if it is not set.
 pub(crate) fn play() -> Option<io::Result<()>> {
     let role = std::env::var(LOAD).ok()?;
     let words: Vec<&str> = role.split(' ').collect();
@@ -56,7 +56,7 @@ pub(crate) fn play() -> Option<io::Result<()>> {
     })
 }
 
-/// A process needs a descriptor for each connection, and may raise its own limit.
+/// Raises the limit of descriptors to the hard limit: each connection needs a descriptor.
 fn raise_the_limit() -> io::Result<()> {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     Ok(setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?)
@@ -69,7 +69,7 @@ fn servers(number: usize) -> io::Result<()> {
     load::serve(&listener, Service::Paced(PAYLOAD.0, PAYLOAD.1), &AtomicBool::new(false))
 }
 
-/// `count` connections, and the data of each; the UEs take turns.
+/// Opens `count` connections of the UEs in turn, and reads their data.
 fn clients(number: usize, count: usize) -> io::Result<()> {
     raise_the_limit()?;
     let to = SocketAddr::from((Chain::server()[0], port(number)));
@@ -85,7 +85,7 @@ fn clients(number: usize, count: usize) -> io::Result<()> {
     load::drain(&sockets, [Duration::ZERO, PATIENCE], || {}).map(drop)
 }
 
-/// A process of the load, which has said that it is open; dropping it ends it.
+/// A process of the load; a drop ends the process.
 struct Part(Child);
 
 impl Part {
@@ -112,7 +112,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended before.
         let _ended = self.0.kill();
         let _status = self.0.wait();
     }
@@ -124,13 +124,13 @@ fn ip(chain: &Chain, place: Place, words: &str) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("ip {words}: {status}"))) }
 }
 
-/// CPU time of the proxy's process, of that without the reader of reports, and of its workers,
-/// while `flows` connections get data for `seconds`. With the arguments `own` this program is a
-/// part of the load or the proxy.
+/// CPU time in percent of a core while `flows` connections get data for `seconds`: of the proxy's
+/// process, of this process without the thread that reads reports, and of the workers. This program
+/// starts itself with the arguments `own` as the proxy and as the parts of the load.
 pub(crate) fn run(flows: usize, seconds: Duration, own: &[&str]) -> io::Result<Value> {
     let folder = tempfile::tempdir()?;
     let chain = Chain::build(1, Mtus::ETHERNET).map_err(io::Error::other)?;
-    // All UEs are one host, and the middle needs one neighbour.
+    // One host has the addresses of all UEs, so the middle host needs one neighbour.
     ip(&chain, Place::Ue, "route add local 10.45.0.0/16 dev lo")?;
     let way = format!("route replace 10.45.0.0/16 via 10.45.0.1 dev {RAN} onlink");
     ip(&chain, Place::Middle, &way)?;
@@ -166,7 +166,7 @@ fn measure(folder: &Path, proxy: &Proxy, seconds: Duration) -> io::Result<Value>
         let text = justfull_proxy::ask(&folder.join("socket"), "status");
         Ok(serde_json::from_str(&text.map_err(io::Error::other)?)?)
     };
-    // By then each connection has had the data from which on it takes part in the control.
+    // After six payloads each connection takes part in the control.
     thread::sleep(PAYLOAD.1 * 6);
     let ids = |status: &Value| -> Vec<i32> {
         let list = status["workers"].as_array().cloned().unwrap_or_default();
@@ -202,7 +202,7 @@ fn measure(folder: &Path, proxy: &Proxy, seconds: Duration) -> io::Result<Value>
     }))
 }
 
-/// Writes a report about each UE each [`PERIOD`], as far as they are read.
+/// Writes a report about each UE every [`PERIOD`], or later while the pipe is full.
 fn report(path: &Path, stop: &AtomicBool) -> io::Result<()> {
     let mut pipe = OpenOptions::new().read(true).write(true).open(path)?;
     let (begin, mut number) = (now(), 0_u32);
@@ -222,6 +222,6 @@ fn report(path: &Path, stop: &AtomicBool) -> io::Result<()> {
         pipe.write_all(text.as_bytes())?;
         thread::sleep((begin + PERIOD * number).saturating_duration_since(now()));
     }
-    // The proxy keeps the pipe open; what it has not read goes with it.
+    // The proxy keeps the pipe open. Reports that it has not read are lost.
     fs::remove_file(path)
 }

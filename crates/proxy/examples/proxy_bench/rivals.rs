@@ -83,7 +83,7 @@ impl Proxy {
         std::iter::once(id.cast_signed()).chain(children).collect()
     }
 
-    /// The number of its process; 0 without one.
+    /// The identifier of its process; 0 without a process.
     pub(crate) fn id(&self) -> i32 {
         self.child.as_ref().map_or(0, |child| child.id().cast_signed())
     }
@@ -128,7 +128,7 @@ impl Drop for Proxy {
     }
 }
 
-/// CPU time of those threads of a process for whose names `counts` is true.
+/// CPU time of the threads of a process with names for which `counts` is true.
 pub(crate) fn cpu_of(id: i32, counts: impl Fn(&str) -> bool) -> Duration {
     let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
     let nanos = tasks.filter_map(|task| {

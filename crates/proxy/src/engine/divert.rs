@@ -49,7 +49,7 @@ impl Engine {
         }
     }
 
-    /// The places of this proxy, without those of workers that do not run.
+    /// Open connections, and the most connections that the running processes can have.
     pub(super) fn places(&self) -> Places {
         let all = self.host.limits.flows;
         let flows = self.workers.as_ref().map_or(all, |workers| workers.running_part(all));

@@ -11,8 +11,8 @@ use socket2::Socket;
 use std::net::SocketAddr;
 
 impl Engine {
-    /// Prepares the wait. If this host cannot do it, clients are answered before their servers
-    /// answer, and `status` has the reason.
+    /// Prepares the wait of clients for their servers. If this host lacks the means, the kernel
+    /// answers clients at once, and `status` has the reason.
     pub(super) fn prepare_wait(&mut self) {
         let made = Held::start(self.config.route.mark, self.host.limits.waits).and_then(|held| {
             let event = EpollEvent::new(EpollFlags::EPOLLIN, FIRST);
@@ -61,7 +61,7 @@ impl Engine {
         }
     }
 
-    /// The leg to the server of a client that has been accepted; none if it did not wait.
+    /// Takes the leg to the server of an accepted client; none if the client did not wait.
     pub(super) fn waited(&mut self, client: &Socket, at: SocketAddr) -> Option<Socket> {
         let server = client.local_addr().ok()?.as_socket()?;
         self.held.as_mut()?.take(at, server)
@@ -82,13 +82,13 @@ impl Engine {
     /// Diverted first segments of each family, less those that did not go to the listener.
     pub(super) fn delivered(&mut self, now: Instant) -> std::io::Result<[u64; 2]> {
         let counted = self.host.table.first_segments()?;
-        // Most segments that the rules have counted have come.
+        // Copies of most counted segments have arrived; this call reads them.
         self.first_segments_arrived(now);
         let kept = self.kept();
         Ok([0, 1].map(|family| counted[family].saturating_sub(kept[family])))
     }
 
-    /// First segments of each family that the rules have counted and the listener did not get.
+    /// First segments of each family that the rules counted without a delivery to the listener.
     pub(super) fn kept(&self) -> [u64; 2] {
         let own = self.held.as_ref().map_or([0; 2], |held| held.kept);
         [0, 1].map(|family| self.kept_before[family] + own[family])

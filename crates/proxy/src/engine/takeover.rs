@@ -50,7 +50,7 @@ struct Hello {
     identities: usize,
     #[serde(default)]
     sessions: usize,
-    /// First segments that its rules have counted and its listeners did not get.
+    /// First segments of each family that its rules counted without a delivery to its listeners.
     #[serde(default)]
     kept: [u64; 2],
     /// Then a stream from each worker; 0 if the connections are its own.
@@ -104,13 +104,13 @@ impl Offer {
         let mut line = Line::new(stream)?;
         let (hello, fds): (Value, _) = line.receive()?;
         let refused = |why: String| Err(io::Error::other(why));
-        // Another version may have other fields.
+        // Versions differ in their fields, so this reads only the version.
         let version = hello["version"].as_u64().unwrap_or_default();
         if !u32::try_from(version).is_ok_and(|version| VERSIONS.contains(&version)) {
             let [old, new] = [*VERSIONS.start(), VERSION];
             return refused(format!(
-                "its handover has version {version}, and this program reads {old} to {new}: it \
-                 goes on, and a restart replaces it"
+                "its handover has version {version}, and this program reads {old} to {new}: the \
+                 old process goes on, and a restart replaces it"
             ));
         }
         let hello: Hello = serde_json::from_value(hello)?;
@@ -285,7 +285,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// An old process whose first message is `hello`; true if it goes on afterwards.
+    /// Starts an old process with the first message `hello`. Returns the error of the takeover, and
+    /// true if the old process goes on.
     fn offered(hello: Value) -> (String, bool) {
         let folder = tempfile::tempdir().expect("a folder");
         let mut config = ProxyConfig::default();
@@ -312,7 +313,7 @@ mod tests {
         }
         let (why, goes_on) = offered(json!("nothing of the kind"));
         assert!(why.contains("has version 0") && goes_on, "{why}");
-        // The fields of a known version are all needed.
+        // A known version needs all of its fields.
         let (why, goes_on) = offered(json!({ "version": VERSION }));
         assert!(why.contains("missing field") && goes_on, "{why}");
     }

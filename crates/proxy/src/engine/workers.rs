@@ -268,11 +268,11 @@ impl Engine {
         }
     }
 
-    /// Ends all workers at once, and reads their last messages.
+    /// Ends all workers in parallel, and reads their last messages.
     pub(super) fn end_workers(&mut self, now: Instant) {
         self.command_workers(&Command::End);
         for worker in self.workers.iter_mut().flat_map(|workers| &mut workers.all) {
-            // The others end while this process waits for one.
+            // Each worker gets the command before this process waits for one of them.
             let _gone = worker.flush();
         }
         let until = self.clock.now() + PATIENCE;

@@ -95,7 +95,7 @@ pub(crate) fn families() -> Vec<Family> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SetAction {
     Add = 0,
-    /// Its time begins anew.
+    /// Adds an element, or restarts the timeout of an element.
     Update = 1,
     Remove = 2,
 }
@@ -186,7 +186,7 @@ impl Expressions {
         self.flags(FLAGS, UNEQUAL, SYN)
     }
 
-    /// Matches a reset.
+    /// Matches a segment with RST.
     pub(crate) fn reset(self) -> Self {
         self.flags(RST, EQUAL, RST)
     }
@@ -211,7 +211,8 @@ impl Expressions {
             .compare(EQUAL, &end.port().to_be_bytes())
     }
 
-    /// Matches if the source or the destination port is in a range.
+    /// Matches if the port is from `first` to `last`: the source port if `source`, else the
+    /// destination port.
     pub(crate) fn ports(self, source: bool, first: u16, last: u16) -> Self {
         self.payload(TRANSPORT, if source { 0 } else { 2 }, 2).expression("range", |a| {
             a.number(1, REG_1);
@@ -233,7 +234,7 @@ impl Expressions {
         self.payload(NETWORK, offset, address.len() as u32).masked(&mask).compare(EQUAL, address)
     }
 
-    /// Addresses and ports of the connection, the UE's first, as the key of a set.
+    /// Loads the key of a set: the address and port of the UE, then of the server.
     fn connection(self, family: &Family, from_ue: bool) -> Self {
         let words = family.address_bytes / 4;
         let [source, destination] = family.addresses;
@@ -245,13 +246,13 @@ impl Expressions {
             .load(REG32 + 2 * words + 1, TRANSPORT, server.1, 2)
     }
 
-    /// Adds the connection of a UE's segment to a set, or removes it. If the set is full, the rule
-    /// ends.
+    /// Adds the connection of a segment from a UE to a set, or removes it. If the set is full, the
+    /// rest of the rule does not apply.
     pub(crate) fn change_set(self, family: &Family, set: &str, action: SetAction) -> Self {
         self.change_set_by(family, set, action, true)
     }
 
-    /// The same of a segment from or to a UE.
+    /// As [`Self::change_set`], for a segment from a UE (`from_ue`) or to a UE.
     pub(crate) fn change_set_by(
         self,
         family: &Family,
@@ -274,7 +275,7 @@ impl Expressions {
         self.in_set_by(family, set, true)
     }
 
-    /// The same of a segment from or to a UE.
+    /// As [`Self::in_set`], for a segment from a UE (`from_ue`) or to a UE.
     pub(crate) fn in_set_by(self, family: &Family, set: &str, from_ue: bool) -> Self {
         self.connection(family, from_ue).find(set)
     }
@@ -286,7 +287,7 @@ impl Expressions {
         })
     }
 
-    /// The key of no connection.
+    /// Loads a key of zeros, which no connection has.
     fn no_connection(self, family: &Family) -> Self {
         let bytes = 2 * (family.address_bytes + 4);
         (0..bytes).step_by(16).fold(self, |r, at| {
@@ -294,12 +295,12 @@ impl Expressions {
         })
     }
 
-    /// Puts the key of no connection into a set, as a sign for [`Self::raised`].
+    /// Puts a key of zeros into a set as a flag, or restarts the timeout of the flag.
     pub(crate) fn raise(self, family: &Family, set: &str) -> Self {
         self.no_connection(family).change(set, SetAction::Update)
     }
 
-    /// Matches while the sign stands.
+    /// Matches while a set has the flag of [`Self::raise`].
     pub(crate) fn raised(self, family: &Family, set: &str) -> Self {
         self.no_connection(family).find(set)
     }
@@ -384,14 +385,14 @@ impl Expressions {
         })
     }
 
-    /// Sends a copy on to the destination.
+    /// Sends a copy of the packet to its destination.
     pub(crate) fn copy_on(self, family: &Family) -> Self {
         let [_, destination] = family.addresses;
         self.payload(NETWORK, destination, family.address_bytes)
             .expression("dup", |a| a.number(1, REG_1))
     }
 
-    /// Answers a segment of TCP with a reset, and ends its way.
+    /// Answers a TCP segment with a reset, and drops the segment.
     pub(crate) fn answer_with_reset(self) -> Self {
         self.expression("reject", |a| a.number(1, REJECT_BY_RESET))
     }

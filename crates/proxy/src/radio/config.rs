@@ -205,7 +205,7 @@ table! {
 }
 
 impl KpmConfig {
-    /// What the indications omit.
+    /// Facts about the cells that the indications omit.
     pub(super) const fn cell(&self) -> KpmCell {
         KpmCell {
             prbs: self.prbs,

@@ -1,5 +1,5 @@
-//! Indications of E2SM-KPM from an xApp, a JSON object on each line: from a file that grows, from a
-//! named pipe, or in the bodies of HTTP requests.
+//! Indications of E2SM-KPM from an xApp. Each line is a JSON object. The lines come from a file
+//! that grows, from a named pipe, or in the bodies of HTTP requests.
 
 use super::config::KpmConfig;
 use super::{Sink, State};
@@ -20,13 +20,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Longest line: 4 096 UEs with ten measurements each.
+/// Longest line in bytes; 4 096 UEs with ten measurements each fit.
 const LONGEST: usize = 4 << 20;
-/// Connections of xApps, half of them for one client.
+/// Most connections of xApps; one client may have half of them.
 const CONNECTIONS: usize = 32;
 
-/// Reads the indications of `config` until no receiver is left. Its threads end with the process. A
-/// `successor` waits for the address while the previous process holds it.
+/// Starts a thread that reads the indications of `config` until no receiver is left; it ends with
+/// the process at the latest. A `successor` waits for the address while the previous process holds
+/// it.
 ///
 /// # Errors
 /// The source cannot be opened, the address cannot be bound, or a thread cannot be started.
@@ -53,7 +54,7 @@ pub(super) fn start(config: &KpmConfig, sink: &Sink, successor: bool) -> io::Res
     thread::Builder::new().name("reports".into()).spawn(work).map(drop)
 }
 
-/// Gives the reports of indications to a sink.
+/// Turns indications into reports for a sink.
 struct Indications {
     reader: KpmReader,
     cell: KpmCell,
@@ -75,7 +76,7 @@ impl Indications {
 
     /// Takes an indication; false if no receiver is left.
     fn take(&mut self, text: &[u8]) -> bool {
-        // After an error the old table stays; the one who writes a wrong file gets the error there.
+        // After an error the old table stays in use.
         let _kept = self.table.refresh();
         let table = &self.table;
         let known = |ue: KpmUe<'_>| -> Option<NamedUe> {
@@ -99,7 +100,7 @@ impl Indications {
 
 type Receiver = Arc<Mutex<Indications>>;
 
-/// Listens for requests whose bodies are lines.
+/// Listens for HTTP requests with lines in their bodies.
 fn serve(config: &KpmConfig, sink: Sink, successor: bool) -> io::Result<()> {
     let tokens = match config.token_file.as_str() {
         "" => Tokens::default(),

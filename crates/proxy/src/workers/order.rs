@@ -1,18 +1,18 @@
-//! The order in which windows reach workers: a window falls at once, and rises only after every
-//! fall before it has been applied. So the applied windows of a cell exceed its bound at no moment,
-//! whichever workers have its connections.
+//! The order in which windows reach workers. A fall is sent at once. A rise is sent after the
+//! workers have applied every earlier fall. So the sum of a cell's applied windows never exceeds
+//! its bound, whichever workers have its connections.
 //!
-//! A mark follows the falls to each worker; the worker answers it when it has applied them. Rises
-//! that come while a mark is out wait for the next one.
+//! A mark follows the falls to each worker. The worker returns the mark after it has applied the
+//! falls. A rise that comes while a mark is out waits for the next mark.
 
 use justfull_base::{Duration, Instant};
 use justfull_rapid::Windows;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A worker that answers no mark for this long is not waited for.
+/// Longest wait for the return of a mark.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// The next step.
+/// The next messages to workers.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
     /// Send this mark to these workers.
@@ -21,23 +21,23 @@ pub(crate) enum Step {
     Rise(BTreeMap<u64, Windows>),
 }
 
-/// See the module's page. A connection without windows has none to fall from: its first ones rise.
+/// The order of the windows of all connections. The first windows of a connection are a rise.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
-    /// The windows that the workers have, or have before them on their lines.
+    /// Windows that the workers have applied, or that are on the lines to them, by key.
     has: BTreeMap<u64, Windows>,
-    /// Rises that wait for the mark that is out, and those after them.
+    /// Rises that wait for the mark that is out, and rises for the next mark.
     waiting: BTreeMap<u64, Windows>,
     later: BTreeMap<u64, Windows>,
-    /// Workers with falls that no mark follows.
+    /// Workers with falls after the last mark.
     fell: BTreeSet<usize>,
-    /// The mark that is out, when it was made, and the workers that have not answered.
+    /// The last mark, its time, and the workers that have not returned it.
     mark: u64,
     since: Instant,
     unanswered: BTreeSet<usize>,
 }
 
-/// The less of each window.
+/// The smaller window of each side, and reading only if both read.
 fn least(a: Windows, b: Windows) -> Windows {
     Windows {
         server: a.server.min(b.server),
@@ -47,7 +47,8 @@ fn least(a: Windows, b: Windows) -> Windows {
 }
 
 impl Order {
-    /// New windows for a connection of `worker`. Returns what to send at once.
+    /// Takes new windows for a connection of `worker`. Returns the windows to send at once; none if
+    /// no window falls.
     pub(crate) fn change(&mut self, worker: usize, key: u64, new: Windows) -> Option<Windows> {
         let had = self.has.get(&key).copied();
         let falls = had.map(|had| least(had, new));
@@ -70,14 +71,14 @@ impl Order {
         Some(falls)
     }
 
-    /// The next step; none while nothing waits but for workers.
+    /// The next step; none if no rise waits, or if all rises wait for workers.
     pub(crate) fn step(&mut self, now: Instant) -> Option<Step> {
         if self.waiting.is_empty() {
             if self.later.is_empty() {
                 return None;
             }
             self.waiting = std::mem::take(&mut self.later);
-            // If all rises of the last mark were taken back, its falls may still be on their way.
+            // If all rises of the last mark were withdrawn, its falls may still be on the lines.
             self.unanswered.append(&mut self.fell);
             (self.mark, self.since) = (self.mark + 1, now);
             if !self.unanswered.is_empty() {
@@ -93,21 +94,21 @@ impl Order {
         Some(Step::Rise(rises))
     }
 
-    /// A worker has applied everything before a mark.
+    /// Notes that a worker has applied all messages before a mark.
     pub(crate) fn answered(&mut self, worker: usize, mark: u64) {
         if mark == self.mark {
             self.unanswered.remove(&worker);
         }
     }
 
-    /// A connection has no windows any more.
+    /// Removes the windows of a connection that has ended.
     pub(crate) fn forget(&mut self, key: u64) {
         for map in [&mut self.has, &mut self.waiting, &mut self.later] {
             map.remove(&key);
         }
     }
 
-    /// A worker has ended, and its connections, which `is_of` knows by their keys.
+    /// Removes a worker that has ended, and its connections: the keys for which `is_of` is true.
     pub(crate) fn gone(&mut self, worker: usize, is_of: impl Fn(u64) -> bool) {
         for map in [&mut self.has, &mut self.waiting, &mut self.later] {
             map.retain(|key, _| !is_of(*key));
@@ -130,7 +131,7 @@ mod tests {
         Windows { server: size, radio: 2 * size, reading: true }
     }
 
-    /// A line to a worker, and back.
+    /// The messages to a worker and from it, and the windows that it has applied.
     #[derive(Default)]
     struct Line {
         down: VecDeque<Sent>,
@@ -170,8 +171,8 @@ mod tests {
         }
     }
 
-    /// The control moves shares between connections of one cell, connections come and go, and each
-    /// worker reads and answers when it likes.
+    /// The control moves shares between connections of one cell, connections begin and end, and
+    /// each worker reads and answers at random times.
     #[test]
     fn windows_that_workers_have_applied_never_exceed_their_cell() {
         let mut state = 0x9e37_79b9_7f4a_7c15;
@@ -183,7 +184,7 @@ mod tests {
             let at = worker_of(key);
             match random(&mut state, 8) {
                 0 => {
-                    // As much as the others leave, or less; sometimes another falls first.
+                    // Another connection's window is halved. The new window is at most the rest.
                     let other = random(&mut state, FLOWS);
                     if let Some(size) = targets.get_mut(&other) {
                         *size /= 2;
@@ -201,7 +202,7 @@ mod tests {
                         .for_each(|fall| lines[at].down.push_back(Sent::Windows(key, fall)));
                 }
                 1 if random(&mut state, 20) == 0 => {
-                    // The worker says that it has ended; nothing on its line is about it any more.
+                    // The connection has ended; the line has no more messages about it.
                     let line = &mut lines[at];
                     line.has.remove(&key);
                     line.down.retain(|sent| !matches!(sent, Sent::Windows(of, _) if *of == key));
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_is_silent_or_gone_is_not_waited_for() {
+    fn rises_wait_250_ms_for_a_silent_worker_and_not_for_a_worker_that_has_ended() {
         let ms = |n| Instant::ZERO + Duration::from_millis(n);
         let begin = || {
             let mut order = Order::default();
@@ -260,8 +261,8 @@ mod tests {
         order.answered(0, 2);
         assert_eq!(order.step(ms(1)), rise);
         assert_eq!(order.step(ms(1)), None);
-        // A rise that is taken back before its mark is answered never leaves, and the next rise
-        // waits for the falls before that mark too.
+        // A rise that is withdrawn before the return of its mark is never sent. The next rise also
+        // waits for the falls before that mark.
         let mut order = begin();
         assert_eq!(order.change(1, 1, windows(500)), None);
         assert_eq!(order.step(ms(1)), None);

@@ -41,7 +41,7 @@ impl Spawner {
         }
     }
 
-    /// One that has gone, so that no worker starts.
+    /// A spawner whose process has ended, so that no worker starts.
     #[cfg(test)]
     pub(crate) fn gone() -> Self {
         let flags = SockFlag::SOCK_CLOEXEC;
@@ -68,7 +68,7 @@ fn serve(socket: OwnedFd, work: &impl Fn(Line)) -> io::Result<()> {
     // SAFETY: no handler runs. The kernel then removes workers that have ended.
     unsafe { signal(Signal::SIGCHLD, SigHandler::SigIgn) }?;
     while let Some(line) = receive(&socket)? {
-        // SAFETY: this process has one thread. If there is no child, the line ends, and the proxy
+        // SAFETY: this process has one thread. After a failed fork the line closes, and the proxy
         // tries again.
         if let Ok(ForkResult::Child) = unsafe { fork() } {
             end(|| {

@@ -43,7 +43,7 @@ impl Far {
             format!("ip addr add 10.{net}.9.1/24 dev near"),
             format!("ip addr add fd{net}:9::1/64 dev near nodad"),
             "ip link set near up".to_owned(),
-            // Its own packets fit the link, but it offers segments for 1500 bytes.
+            // Its own packets fit the link, but its MSS option is for an MTU of 1500 bytes.
             format!("ip route add default via 10.{net}.9.2 mtu {} advmss 1460", Self::MTU),
             format!("ip -6 route add default via fd{net}:9::2 mtu {} advmss 1440", Self::MTU),
         ] {

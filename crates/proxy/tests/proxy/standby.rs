@@ -1,17 +1,17 @@
-//! A host that stands by for another: after it has got the other's address, connections that the
-//! other has split end at both ends, and new ones are served.
+//! A host that stands by for another host. After it has got the addresses of the other host,
+//! connections that the other host split are reset at both ends, and new connections are split.
 
 use super::faults::first_segment;
 use super::*;
 use std::net::Ipv4Addr;
 use std::sync::mpsc::Sender;
 
-/// The address that moves between the hosts, on each side: the next hop of UEs and servers.
+/// The addresses that move between the hosts, on each side: the next hops of UEs and of servers.
 const VIRTUAL: [[&str; 2]; 2] = [["10.47.0.254", "fd47::254"], ["10.48.0.254", "fd48::254"]];
 const SIDES: [(Place, &str, &str); 2] = [(Place::Ue, "ran", "45"), (Place::Server, "core", "46")];
 const SETTINGS: &str = "unknown = \"reset\"\nports = [\"1024-65535\"]\n";
 
-/// Runs lines of words as `ip` commands on a host.
+/// Runs each line as the arguments of an `ip` command on a host.
 fn ip(chain: &Chain, place: Place, lines: &str) {
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let run = || Command::new("ip").args(line.split_whitespace()).output();
@@ -21,7 +21,7 @@ fn ip(chain: &Chain, place: Place, lines: &str) {
     }
 }
 
-/// A process on a host, by whose number another host finds it.
+/// Starts a process on a host. Its identifier names the network namespace of the host.
 fn anchor(chain: &Chain, place: Place) -> Child {
     let start = || Command::new("sleep").arg("600").spawn();
     chain.inside(place, start).expect("it starts")
@@ -34,7 +34,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// The first host has the addresses.
+    /// Builds both hosts; the active host has the addresses.
     fn new() -> Self {
         let [active, standby] = [0; 2].map(|_| World::new(SETTINGS));
         let pair = Self { active, standby };
@@ -57,7 +57,7 @@ impl Pair {
             );
             host.kill().expect("it lives");
             host.wait().expect("a child");
-            // Both links of the host are ports of one switch, which has its addresses.
+            // Both links of the end are ports of one bridge, which has the addresses of the end.
             let own = if place == Place::Ue { 1..=8 } else { 1..=1 };
             let addresses: String = own
                 .map(|n| {
@@ -96,19 +96,19 @@ impl Pair {
                 Place::Middle,
                 &format!("addr add {v4}/32 dev {link}\naddr add {v6}/128 dev {link} nodad"),
             );
-            // As after the gratuitous ARP and the unsolicited advertisement of the new owner.
+            // The effect of a gratuitous ARP and an unsolicited neighbour advertisement.
             ip(&self.active.chain, place, "neigh flush dev lan\n-6 neigh flush dev lan");
         }
     }
 
-    /// The active host is lost with all that it would still send.
+    /// Disconnects the active host and moves the addresses to the standby.
     fn fail_over(&self) {
         ip(&self.active.chain, Place::Middle, "link set ran down\nlink set core down");
         self.move_to(&self.standby);
     }
 }
 
-/// The ends of a connection, which has passed data both ways.
+/// Both ends of a connection that has carried data in both directions.
 struct Both {
     client: TcpStream,
     server: TcpStream,
@@ -144,7 +144,7 @@ fn speak(mut end: &TcpStream) {
 fn listening(pair: &Pair, family: usize) -> (SocketAddr, Receiver<TcpStream>) {
     let (give, accepted): (Sender<TcpStream>, _) = channel();
     let at = pair.active.serve(family, move |stream| {
-        // The test has ended if nobody takes it.
+        // The send fails if the test has ended.
         let _ended = give.send(stream);
     });
     (at, accepted)
@@ -173,7 +173,7 @@ fn after_the_address_has_moved_split_connections_end_at_both_ends_and_new_ones_a
     }
     for Both { client, server } in &servers_speak {
         speak(server);
-        assert!(Both::is_reset(server) && Both::is_reset(client), "the server's ends both");
+        assert!(Both::is_reset(server) && Both::is_reset(client), "the server's segment ends both");
     }
     open(3);
     let status = pair.standby.status();
@@ -194,7 +194,7 @@ fn connections_that_pass_unsplit_on_a_host_that_stands_by_go_on() {
     let listener = pair.active.chain.inside(Place::Ue, || TcpListener::bind(("10.45.0.5", 0)));
     let listener = listener.expect("it listens");
     let to = listener.local_addr().expect("an address");
-    // From the network to a UE: no connection of a UE's.
+    // A connection from the network to a UE is not split.
     let begun = pair.active.chain.inside(Place::Server, || TcpStream::connect(to));
     let server = limited(begun.expect("it connects"));
     let client = limited(listener.accept().expect("it arrives").0);
@@ -216,14 +216,14 @@ fn a_connection_without_room_to_be_remembered_is_not_reset() {
     let (at, accepted) = listening(&pair, 0);
     let lost = connected(&pair, 1, at, &accepted);
     pair.fail_over();
-    // First segments from the network, which UEs refuse: more connections than have room.
+    // First segments from the network to closed ports of UEs: more connections than have room.
     let IpAddr::V4(from) = Chain::server()[0] else { panic!("the first is of IPv4") };
     let fill = || {
         let socket = Socket::new(Domain::IPV4, Type::RAW, Some(socket2::Protocol::from(255)))?;
         for number in 0..100_000_u32 {
             let ue = Ipv4Addr::new(10, 45, 0, 2 + (number / 50_000) as u8);
             let packet = first_segment(from, (number % 50_000) as u16 + 1_024, ue);
-            // A full queue loses it; a third may be lost.
+            // A full queue may drop the segment; the test passes if two thirds arrive.
             let _lost = socket.send_to(&packet, &SocketAddr::from((ue, 0)).into());
         }
         Ok(())
@@ -236,7 +236,7 @@ fn a_connection_without_room_to_be_remembered_is_not_reset() {
     let server = limited(begun.expect("it connects"));
     let back = Both { client: limited(listener.accept().expect("it arrives").0), server };
     back.passes();
-    // Segments of a lost connection pass too.
+    // Segments of the lost connection also pass.
     speak(&lost.client);
     back.passes();
     assert_eq!(pair.standby.status()["unknown_reset"], 0);

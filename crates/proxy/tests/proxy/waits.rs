@@ -101,7 +101,7 @@ fn a_client_that_waits_gets_its_servers_refusal_silence_or_an_error_of_the_way_t
     assert!(log.contains("\"outcome\":\"no_answer\""), "{log}");
     let before = world.status()["first_segments"].clone();
     world.take_over();
-    assert_eq!(world.status()["first_segments"], before, "the next process counts on");
+    assert_eq!(world.status()["first_segments"], before, "the next process continues the count");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_wait_that_a_takeover_cuts_begins_anew() {
 }
 
 #[test]
-fn check_says_which_clients_wait_for_their_servers_and_how_many_may() {
+fn check_has_the_families_and_the_number_of_clients_that_wait_for_servers() {
     if !can_build() {
         return;
     }

@@ -1,12 +1,12 @@
-//! Indications of E2SM-KPM (O-RAN.WG3.E2SM-KPM, version 3) as JSON, in the form in which the xApps
-//! of the OSC RIC for Python have them after decoding (`extract_meas_data` of its
-//! `e2sm_kpm_module`): `measData` about a cell (report styles 1 and 2), `ueMeasData` about UEs
-//! (styles 3 to 5). The measurements have the names of TS 28.552.
+//! Indications of E2SM-KPM (O-RAN.WG3.E2SM-KPM, version 3) as JSON. The form is the result of
+//! `extract_meas_data` in `e2sm_kpm_module`, the decoder of the OSC RIC's xApps in Python:
+//! `measData` about a cell (report styles 1 and 2), `ueMeasData` about UEs (styles 3 to 5). The
+//! measurements have the names of TS 28.552.
 //!
 //! KPM has neither a UE's modulation and coding scheme nor the size of its queue. So a report is in
-//! bytes: a UE's bytes for each of its blocks, as measured, multiplied by the blocks of the cell.
-//! They count no header of MAC and no retransmission. The queue follows from the mean delay in the
-//! RLC (Little's law).
+//! bytes: the measured bytes per block of a UE, multiplied by the blocks of the cell. These bytes
+//! include no MAC headers and no retransmissions. The queue follows from the mean delay in the RLC
+//! (Little's law).
 
 use super::ues::NamedUe;
 use crate::malformed::Malformed;
@@ -19,23 +19,23 @@ use std::collections::BTreeMap;
 
 /// Most UEs of an indication.
 const MOST_UES: usize = 4_096;
-/// Most cells and UEs that are remembered.
+/// Most cells, and most UEs, that a reader remembers.
 const MOST_REMEMBERED: usize = 65_536;
-/// Longest name of a UE.
+/// Longest name of a UE in bytes.
 const LONGEST_NAME: usize = 64;
 /// Longest granularity period in milliseconds, and most periods in an indication.
 const LONGEST_PERIOD: u64 = 10_000;
 const MOST_PERIODS: usize = 1_000;
-/// Values above it are no measurement.
+/// Greatest value of a measurement.
 const MOST: f64 = 1e12;
-/// Nodes count blocks and per cent in whole numbers. From this number on the rounding changes the
-/// bytes of a block by at most a tenth.
+/// Least number of blocks or per cent for a measurement of the bytes per block. Nodes round to
+/// whole numbers; from ten on this changes the bytes per block by at most a tenth.
 const LEAST_COUNT: f64 = 10.0;
-/// Most bytes of a block: 8 layers of 14 symbols with 10 bits for each of 12 subcarriers.
+/// Most bytes per block: 8 layers of 14 symbols and 12 subcarriers, 10 bits in each element.
 const MOST_PER_BLOCK: f64 = 8.0 * 14.0 * 12.0 * 10.0 / 8.0;
-/// The bytes of a block count as long as this after they were measured.
+/// Validity of measured bytes per block.
 const REMEMBERED: Duration = Duration::from_secs(10);
-/// The measurement of a cell counts as long as this, if that is longer than three periods.
+/// Least validity of the measurement of a cell; it is valid for three periods if they are longer.
 const CURRENT: Duration = Duration::from_secs(1);
 const BYTES_PER_KBIT: f64 = 125.0;
 
@@ -72,7 +72,7 @@ pub struct KpmCell {
     pub prbs: u16,
     /// Mean time between two downlink slots.
     pub slot: Duration,
-    /// The granularity period of an indication that does not have it.
+    /// The granularity period of an indication without `granulPeriod`.
     pub period: Duration,
     /// The unit of `RRU.PrbTotDl`.
     pub total: KpmTotal,
@@ -87,15 +87,15 @@ pub struct KpmCell {
 pub struct KpmMessage {
     /// Reports of the UEs whose addresses are known.
     pub reports: Vec<Report>,
-    /// UEs without an address.
+    /// Number of UEs without a known address.
     pub unknown: u64,
-    /// UEs that do not have the form.
+    /// Number of malformed UEs.
     pub garbled: u64,
-    /// UEs without a measurement that a report needs.
+    /// Number of UEs without a measurement that a report needs.
     pub lacking: u64,
 }
 
-/// A UE as its node identifies it.
+/// The identifier of a UE at its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KpmUe<'a> {
     /// The E2 node; empty if the indication does not name it.
@@ -114,7 +114,7 @@ struct Message {
     period: Option<u64>,
     #[serde(default, rename = "measData")]
     cell: Option<Measured>,
-    /// Each UE is read separately, so that a malformed one spoils no other.
+    /// Each UE is parsed separately, so a malformed UE does not affect the others.
     #[serde(default, rename = "ueMeasData")]
     ues: BTreeMap<String, Value>,
 }
@@ -127,7 +127,7 @@ struct UeMessage {
     measured: Measured,
 }
 
-/// Measurements by name; others are not read.
+/// Measurements by name; other names are ignored.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Measured {
@@ -156,7 +156,7 @@ impl Measured {
         [used, total, available, rlc_volume, pdcp_volume, throughput, delay, active_ues]
     }
 
-    /// The number of granularity periods, if each value is one.
+    /// The number of granularity periods; none if a value or a list is out of bounds.
     fn periods(&self) -> Option<u32> {
         let good = |values: &&Values| {
             values.0.len() <= MOST_PERIODS
@@ -195,12 +195,12 @@ impl Values {
         self.0.iter().flatten().copied().reduce(|a, b| a + b)
     }
 
-    /// The mean of the values.
+    /// The mean over the periods with a value.
     fn mean(&self) -> Option<f64> {
         Some(self.sum()? / self.0.iter().flatten().count() as f64)
     }
 
-    /// The mean over the periods, of which those without a value had nothing.
+    /// The mean over all periods; a period without a value counts as 0.
     fn each(&self) -> Option<f64> {
         Some(self.sum()? / self.0.len() as f64)
     }
@@ -211,15 +211,15 @@ impl Values {
 struct Span {
     periods: f64,
     seconds: f64,
-    /// Downlink slots in it.
+    /// Downlink slots in this time.
     slots: u32,
 }
 
-/// The use of a cell by its last measurement.
+/// The use of a cell in its last measurement.
 struct Use {
     at: Instant,
     until: Instant,
-    /// The part of its blocks that UEs had, 0 to 1.
+    /// The part of the cell's blocks that UEs used, 0 to 1.
     part: Option<f64>,
     active_ues: u32,
 }
@@ -227,24 +227,24 @@ struct Use {
 /// A UE of an indication.
 struct Share {
     ue: NamedUe,
-    /// The part of the cell's blocks that it had, 0 to 1.
+    /// The part of the cell's blocks that the UE used, 0 to 1.
     part: f64,
     bytes: f64,
     backlog: f64,
-    /// Its bytes for each block.
+    /// Its bytes per block.
     per_block: f64,
     span: Span,
 }
 
-/// Reads indications. It keeps the last measurement of each cell, and the bytes of a block of each
-/// UE, since an idle UE has no blocks to measure.
+/// Reads indications. It keeps the last measurement of each cell, and the last bytes per block of
+/// each UE, since an idle UE uses no blocks.
 #[derive(Default)]
 pub struct KpmReader {
     cells: BTreeMap<String, Use>,
     per_block: BTreeMap<String, (f64, Instant)>,
 }
 
-/// Inserts with a bound on the memory: a full map begins anew.
+/// Inserts an entry; clears a full map first, as a bound on the memory.
 fn remember<T>(map: &mut BTreeMap<String, T>, name: String, value: T) {
     if map.len() >= MOST_REMEMBERED && !map.contains_key(&name) {
         map.clear();
@@ -257,8 +257,8 @@ impl KpmReader {
     /// the indication does not name one.
     ///
     /// # Errors
-    /// It is no JSON object of this form, or a name, a period or a value of its cell is out of its
-    /// bounds.
+    /// The text is no JSON object of this form, has more than 4 096 UEs, or a name, a period or a
+    /// value of its cell is out of bounds.
     pub fn read(
         &mut self,
         text: &[u8],
@@ -310,7 +310,7 @@ impl KpmReader {
         let part = used.and_then(|used| used.part).or(free).unwrap_or(0.0).max(sum).min(1.0);
         let active = shares.iter().filter(|share| share.part > 0.0).count() as u32;
         let active = active.max(used.map_or(0, |used| used.active_ues));
-        // A wrong number of blocks may give more parts than the cell has, so this bounds them.
+        // With a wrong number of blocks the sum may exceed 1; the scale corrects it.
         let scale = if sum > 1.0 { 1.0 / sum } else { 1.0 };
         for share in shares.into_iter().filter(|share| !share.ue.addresses.is_empty()) {
             let ran = report(&share, rules, share.part * scale, part, active, at);
@@ -350,7 +350,7 @@ impl KpmReader {
     }
 }
 
-/// Why a UE has no report.
+/// Reasons for a UE without a report.
 enum Unread {
     Garbled,
     Lacking,
@@ -376,7 +376,7 @@ fn blocks(rules: &KpmCell, span: Span) -> f64 {
     f64::from(rules.prbs) * f64::from(span.slots)
 }
 
-/// The part of the cell's blocks, 0 to 1, and the number from which it follows.
+/// The used part of the cell's blocks, 0 to 1, and the measured blocks or per cent.
 fn part(measured: &Measured, rules: &KpmCell, span: Span) -> Option<(f64, f64)> {
     let prbs = f64::from(rules.prbs);
     let (part, count) = match (measured.used.each(), rules.total) {
@@ -393,7 +393,7 @@ fn part(measured: &Measured, rules: &KpmCell, span: Span) -> Option<(f64, f64)> 
     Some((part.min(1.0), count))
 }
 
-/// The part of the cell's blocks that UEs had, from the free blocks.
+/// The part of the cell's blocks that UEs used, 0 to 1, from the number of free blocks.
 fn available(measured: &Measured, rules: &KpmCell) -> Option<f64> {
     let free = (rules.available == KpmAvailable::Free).then(|| measured.available.mean())??;
     Some((1.0 - free / f64::from(rules.prbs)).max(0.0))
@@ -421,7 +421,8 @@ fn cell_use(
     })
 }
 
-/// The report about a UE that had `own` of the cell's blocks while all UEs had `used`.
+/// The report about a UE that used the part `own` of the cell's blocks; all UEs used the part
+/// `used`.
 fn report(
     share: &Share,
     rules: &KpmCell,

@@ -4,10 +4,10 @@ use super::*;
 use justfull_net::segments::{Cut, OFFLOAD_PREFIX};
 use std::io::IoSlice;
 
-/// A wire that takes many segments at once; they leave it one by one.
+/// A wire that takes many segments as one packet and delivers them one by one.
 struct Joining {
     wire: Wire,
-    /// Segments of each packet of several.
+    /// Number of segments in each joined packet.
     joined: Rc<RefCell<Vec<usize>>>,
     joins: bool,
     gone_after: usize,
@@ -43,7 +43,7 @@ impl Port for Joining {
     }
 }
 
-/// Segment `n` of 1000 bytes to a port of the UE.
+/// Segment `n` with a payload of 1000 bytes, to a port of the UE.
 fn segment(port: u16, n: u32) -> Vec<u8> {
     let mut header = etherparse::Ipv4Header::new(1_020, 64, etherparse::IpNumber::TCP, SERVER, UE)
         .expect("it fits");
@@ -65,11 +65,11 @@ fn wide() -> WorldConfig {
     config
 }
 
-/// What a run left: its report, the packets at the UE, and the segments of each joined packet.
+/// Results of a run: its report, the packets at the UE, and the segments of each joined packet.
 type Left = (LiveReport, Vec<Timed>, Vec<usize>);
 
-/// A run of `down` with a UE's port that joins or not, is full, and has gone after some joined
-/// packets.
+/// Runs the packets `down` to the port of a UE. The port takes joined packets if `joins`, takes no
+/// packet if `full`, and fails after `gone_after` joined packets.
 fn run(down: &[Timed], joins: bool, full: bool, gone_after: usize) -> Left {
     let config = wide();
     let (now, joined) = (Rc::new(Cell::new(Instant::ZERO)), Rc::new(RefCell::new(Vec::new())));
@@ -104,7 +104,7 @@ fn long_runs_are_joined_and_packets_their_order_and_their_times_are_the_same() {
         .collect();
     let (single, expected, none) = run(&down, false, false, usize::MAX);
     let (report, found, joined) = run(&down, true, false, usize::MAX);
-    assert_eq!(joined, [40, 20, 29], "15 segments, a damaged run, and two connections in turn");
+    assert_eq!(joined, [40, 20, 29], "not 15 segments, a damaged run, or two connections in turn");
     assert!(none.is_empty());
     assert_eq!(found, expected);
     assert_eq!((report.down, report.up), (single.down, single.up));
@@ -123,7 +123,8 @@ fn joined_segments_that_an_interface_refuses_are_counted_each() {
     assert!(report.fault.is_some_and(|fault| fault.contains("write to UE 0's side")));
 }
 
-/// A port that gives the same segments again and again, `left` in all, and joins what it takes.
+/// A port that delivers the same segments again and again, `left` in total, and takes joined
+/// packets.
 struct Again {
     segments: Vec<Vec<u8>>,
     next: usize,

@@ -107,7 +107,7 @@ fn a_service_over_websocket_gets_the_next_token_after_one_that_has_expired() {
                 *refusal.status_mut() = tungstenite::http::StatusCode::UNAUTHORIZED;
                 Err(refusal)
             };
-            // A client without the token gets no further.
+            // The handshake fails without the second token.
             let Ok(mut socket) = tungstenite::accept_hdr(stream, admit) else { continue };
             assert!(socket.read().is_ok_and(|command| command.is_text()));
             socket.send(tungstenite::Message::text(metrics(17_921))).expect("it is sent");
@@ -142,7 +142,7 @@ fn a_broker_gets_a_new_token_as_the_password_of_each_connection() {
             let size = u32::from_be_bytes([head[3], head[4], head[5], head[6]]);
             let mut answer = vec![0; size as usize];
             stream.read_exact(&mut answer).expect("all of it");
-            // The connection ends here, as that of a client without rights.
+            // The connection ends here, like the connection of a client without rights.
             let _full = give.try_send(String::from_utf8_lossy(&answer).into_owned());
         }
     });

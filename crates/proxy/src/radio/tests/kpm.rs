@@ -3,10 +3,11 @@
 use super::*;
 use std::io::Write;
 
-/// More than the longest line.
+/// Bytes of a line that is too long.
 const LONG: usize = (4 << 20) + 2;
 
-/// 40 of 100 blocks carry 1 000 000 bytes in 100 ms.
+/// An indication: 40 of 100 blocks carry 1 000 000 bytes to `ue` in 100 ms. UE 9 has no
+/// measurements.
 fn indication(ue: &str) -> String {
     format!(
         "{{\"e2_agent_id\": \"gnb-1\", \"ueMeasData\": {{\"{ue}\": {{\"granulPeriod\": 100, \
@@ -15,7 +16,7 @@ fn indication(ue: &str) -> String {
     )
 }
 
-/// A source with the settings `rest`, whose file of UEs knows `gnb-1/7`.
+/// Starts a source with the settings `rest` and a file of UEs with a line for `gnb-1/7`.
 fn source(rest: &str) -> (tempfile::TempDir, Receiver<Report>, Arc<Account>) {
     let folder = tempfile::tempdir().expect("a folder");
     let ues = folder.path().join("ues");
@@ -73,7 +74,7 @@ fn an_xapp_posts_lines_with_a_token_and_others_are_refused() {
 }
 
 #[test]
-fn wrong_settings_are_named_with_what_is_allowed() {
+fn the_error_of_a_wrong_setting_has_the_setting_and_the_allowed_values() {
     for (text, field, part) in [
         ("", "path", "or else `listen`"),
         ("path = \"a\"\nlisten = \"127.0.0.1:1\"", "path", "or else `listen`"),
@@ -95,7 +96,7 @@ fn wrong_settings_are_named_with_what_is_allowed() {
 }
 
 #[test]
-fn a_source_that_cannot_start_is_found_before() {
+fn an_attempt_fails_for_a_source_that_cannot_start() {
     let tried = |text: &str| {
         let config: RadioConfig = toml::from_str(text).expect("a source");
         attempt(&config).map_err(|e| e.to_string())

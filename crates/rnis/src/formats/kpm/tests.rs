@@ -42,10 +42,10 @@ fn a_report_has_the_bytes_that_the_cells_blocks_would_carry() {
     assert_eq!(reports[0].cell.as_deref(), Some("gnbd_001_001_00019b_0"));
     let ran = reports[0].ran;
     assert_eq!((ran.at, ran.slots, ran.active_ues, ran.mcs), (ms(5), 200, 2, None));
-    // 1 000 000 bytes on 40 of 100 blocks: 2 500 000 on all; 30 of 100 were free.
+    // 1 000 000 bytes on 40 of 100 blocks are 2 500 000 bytes on all; 30 of 100 were free.
     assert_eq!((ran.offered, ran.blocks, ran.bytes), (2_500_000, 1_000_000, 1_000_000));
     assert_eq!(ran.used, 1_750_000);
-    // 10 000 000 bytes/s that stay 5 ms.
+    // 10 000 000 bytes/s with a delay of 5 ms.
     assert_eq!(ran.backlog, 50_000);
     let other = reports[1].ran;
     assert_eq!((other.offered, other.blocks, other.backlog), (1_250_000, 250_000, 0));
@@ -59,18 +59,18 @@ fn several_periods_of_an_indication_are_one_report() {
     let reports = read(text).reports;
     let ran = reports[0].ran;
     assert_eq!((reports[0].cell.as_deref(), ran.slots), (Some("east"), 120));
-    // 4 000 kbit/s in 20 ms of 60 ms are 10 000 bytes, on 40 % of the blocks of 20 ms.
+    // 1 000 and 3 000 kbit/s, each for 20 ms, are 10 000 bytes on 40 % of the blocks of 20 ms.
     assert_eq!((ran.bytes, ran.offered, ran.used), (10_000, 75_000, 10_000));
 }
 
 #[test]
-fn a_period_without_values_has_no_part_in_the_bytes_of_a_block() {
+fn a_period_without_values_does_not_change_the_bytes_per_block() {
     let of = |used: &str, volume: &str| {
         let text = INDICATION.replace("[40]", used).replace("[8000]", volume);
         let ran = read(&text).reports[0].ran;
         (ran.slots, ran.offered, ran.bytes)
     };
-    // As without the second period: 1 000 000 bytes on 40 of 100 blocks of its 200 slots.
+    // The second period adds nothing: 1 000 000 bytes on 40 of 100 blocks in 200 slots.
     for (used, volume) in [
         ("[40, null]", "[8000, null]"),
         ("[40, 0]", "[8000, null]"),
@@ -79,7 +79,7 @@ fn a_period_without_values_has_no_part_in_the_bytes_of_a_block() {
     ] {
         assert_eq!(of(used, volume), (400, 5_000_000, 1_000_000), "{used} {volume}");
     }
-    // One number is that of each period.
+    // One number holds for each period.
     assert_eq!(of("40", "[8000, 8000]"), (400, 5_000_000, 2_000_000));
     assert_eq!(of("[40, 40]", "8000"), (400, 5_000_000, 2_000_000));
 }
@@ -92,7 +92,7 @@ fn the_units_of_other_nodes_are_settings() {
         delay_unit: Duration::from_micros(1),
         ..CELL
     };
-    // 4 000 blocks of 200 slots of 100 blocks.
+    // 4 000 blocks of the 20 000 blocks in 200 slots.
     let text = r#"{"ueMeasData": {"7": {"granulPeriod": 100, "measData": {"RRU.PrbTotDl": [4000],
         "RRU.PrbAvailDl": [100], "DRB.PdcpSduVolumeDL": [800], "DRB.RlcSduDelayDl": [5000.0]}}}}"#;
     let ran = read_at(&mut KpmReader::default(), text, &oai, 5).reports[0].ran;
@@ -100,7 +100,7 @@ fn the_units_of_other_nodes_are_settings() {
 }
 
 #[test]
-fn a_cells_own_measurement_counts_for_its_ues_until_it_is_old() {
+fn the_measurement_of_a_cell_is_used_for_its_ues_for_1_s() {
     let cell = |key: &str| {
         format!(
             r#"{{"cell_id": "east", "granulPeriod": 100, "measData": {{{key},
@@ -123,16 +123,16 @@ fn a_cells_own_measurement_counts_for_its_ues_until_it_is_old() {
 }
 
 #[test]
-fn an_idle_ue_keeps_the_bytes_of_a_block_for_a_while() {
+fn an_idle_ue_keeps_its_bytes_per_block_for_10_s() {
     let idle = INDICATION.replace("[8000]", "[0]").replace("[40]", "[0]");
     let mut reader = KpmReader::default();
     let first = read_at(&mut reader, &idle, &CELL, 0);
-    assert_eq!((first.reports.len(), first.lacking), (1, 1), "nothing is known of it yet");
+    assert_eq!((first.reports.len(), first.lacking), (1, 1), "it has no bytes per block yet");
     read_at(&mut reader, INDICATION, &CELL, 100);
     let ran = read_at(&mut reader, &idle, &CELL, 200).reports[0].ran;
     assert_eq!((ran.offered, ran.blocks, ran.bytes), (2_500_000, 0, 0));
     assert_eq!(read_at(&mut reader, &idle, &CELL, 10_100).lacking, 1, "it is old");
-    // Nine blocks may be any number up to ten.
+    // Nine blocks are too few for a measurement of the bytes per block.
     let few = INDICATION.replace("[40]", "[9]");
     assert_eq!(read_at(&mut KpmReader::default(), &few, &CELL, 0).lacking, 1);
 }
@@ -150,7 +150,7 @@ fn parts_that_contradict_each_other_never_exceed_the_cell() {
 }
 
 #[test]
-fn a_wrong_ue_costs_only_itself_and_one_without_a_measurement_is_counted() {
+fn a_malformed_ue_affects_no_other_and_a_ue_without_a_measurement_is_counted() {
     for (from, to, garbled, lacking) in [
         ("[40]", "[-1]", 1, 0),
         ("[40]", "\"x\"", 1, 0),
@@ -178,7 +178,7 @@ fn a_wrong_ue_costs_only_itself_and_one_without_a_measurement_is_counted() {
 }
 
 #[test]
-fn what_is_no_indication_is_refused() {
+fn text_that_is_no_indication_is_refused() {
     let periods = format!("{:?}", vec![1; MOST_PERIODS + 1]);
     let ues: Vec<String> = (0..=MOST_UES).map(|n| format!("\"{n}\": 0")).collect();
     for text in [
@@ -199,7 +199,7 @@ fn what_is_no_indication_is_refused() {
 }
 
 #[test]
-fn what_is_remembered_has_a_bound() {
+fn the_memory_of_a_reader_has_a_bound() {
     let mut map = BTreeMap::new();
     for n in 0..2 * MOST_REMEMBERED {
         remember(&mut map, n.to_string(), n);
