@@ -34,7 +34,7 @@ pub(crate) enum Part<'a> {
     Track(&'a str),
 }
 
-/// Steps of which one runs at a time, beside those of the other tracks.
+/// Steps that run one after the other, beside the other tracks.
 struct Track {
     name: &'static str,
     steps: &'static [Step],
@@ -60,7 +60,7 @@ const PARITY: [&str; 12] = [
 /// Optional features of the program.
 const FEATURES: [&str; 8] = ["campaign", "f1u", "live", "parquet", "png", "proxy", "quic", "ui"];
 
-/// Their mistakes are the cheapest to find.
+/// The steps whose mistakes are the cheapest to find.
 const FIRST: [Step; 2] =
     [Step { name: "format", run: format }, Step { name: "tidy", run: tidy::run }];
 
@@ -68,7 +68,7 @@ const UNIT_TESTS: Step = Step { name: "unit tests", run: unit_tests };
 const CLIPPY: Step = Step { name: "clippy", run: clippy };
 const SUPPLY_CHAIN: Step = Step { name: "supply chain", run: supply_chain };
 
-/// They run what [`BUILD`] made.
+/// The track that runs the programs of [`BUILD`].
 const BUILT: [Step; 4] = [
     Step { name: "tests", run: tests },
     Step { name: "generated docs", run: generated_docs },
@@ -76,10 +76,10 @@ const BUILT: [Step; 4] = [
     Step { name: "claims, short", run: claims },
 ];
 
-/// Made before the tracks begin.
+/// The build of all tests, before the tracks begin.
 const BUILD: Step = Step { name: "build", run: build };
 
-/// Beside [`BUILT`]. Steps that wait for the clock are a track, and so are those that compile.
+/// The tracks beside [`BUILT`]: the steps in real time, and the steps that compile.
 const BESIDE: [Track; 2] = [
     Track {
         name: "real-time",
@@ -103,7 +103,7 @@ const BESIDE: [Track; 2] = [
     },
 ];
 
-/// Within which a track must end; three tries of each step in real time take less.
+/// Time limit of a track; three tries of each step in real time take less.
 const TRACK_LIMIT: Duration = Duration::from_secs(3600);
 
 /// Runs every step of `part`, or stops at the first of a track that fails and prints the steps that
@@ -137,14 +137,14 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
     }
 }
 
-/// Runs [`BUILT`] and prints the output of each other track when it has ended.
+/// Runs [`BUILT`] beside the other tracks; prints the output of each of these at its end.
 fn run_tracks(root: &Path) -> Outcome {
     let messages = test_programs::keep_messages(root)?;
     let mut running = Vec::with_capacity(BESIDE.len());
     for track in &BESIDE {
         running.push((track.name, start(track, messages.path())?));
-        // All but the first yield the processors to it. Where there is no `renice`, they share
-        // them evenly.
+        // All others yield the processors to the first track. Where there is no `renice`, all
+        // tracks share them evenly.
         let own = std::process::id().to_string();
         let mut renice = Command::new("renice");
         let _ = renice.args(["-n", "19", "-p", &own]).stdout(Stdio::null()).status();
@@ -159,7 +159,8 @@ fn run_tracks(root: &Path) -> Outcome {
     outcome
 }
 
-/// Starts a track in a process of its own, which reads from `messages` what cargo has built.
+/// Starts a track in a process of its own. The process reads cargo's messages about the build from
+/// the file `messages`.
 fn start(track: &Track, messages: &Path) -> Outcome<Captured> {
     let cannot = |error: std::io::Error| Failure::Environment(format!("{}: {error}", track.name));
     let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
@@ -228,7 +229,7 @@ fn unit_tests(root: &Path) -> Outcome {
     process::must_succeed(process::cargo(root).args(["test", "--workspace", "--lib", "--bins"]))
 }
 
-/// The programs of all tests, which the tracks run.
+/// Builds the programs of all tests.
 fn build(root: &Path) -> Outcome {
     test_programs::artifacts(root).map(drop)
 }

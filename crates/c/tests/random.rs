@@ -106,17 +106,8 @@ fn conserves(gate: Option<NonNull<jf_gate>>, settings: &str) {
 
 #[test]
 fn random_calls_find_no_fault_and_lose_no_packet() {
-    let limiters = [
-        "unlimited",
-        "fixed",
-        "dyn_rlc",
-        "drql",
-        "dql",
-        "bdp_5g",
-        "e_bdp_5g",
-        "hedge",
-        "last_poll",
-    ];
+    // The last is no limiter.
+    let (_, limiters) = objects::LIMITERS.split_last().expect("a list");
     let queues = [
         "aqm.kind = \"codel\"",
         "aqm.kind = \"red\"",

@@ -12,8 +12,9 @@ use std::thread;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi};
 use justfull_live::capture::{Place, Recorder, ring};
 use justfull_live::{Ends, Live, LiveOptions, LiveReport, UePort};
+use justfull_net::chain::can_build;
 use justfull_net::clock::{PRIORITY, SlotClock, raise_priority};
-use justfull_net::{Network, NetworkConfig, Side, capabilities};
+use justfull_net::{Network, NetworkConfig, Side};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{ChannelConfig, ConstantConfig};
 use justfull_ran::{
@@ -33,19 +34,6 @@ const UP: std::time::Duration = std::time::Duration::from_millis(5);
 
 /// Time limit of every wait for something that does come.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
-
-fn can_build() -> bool {
-    let lacking = capabilities().into_iter().filter(|capability| capability.required);
-    let lacking: Vec<_> = lacking.filter(|capability| capability.found.is_err()).collect();
-    assert!(
-        lacking.is_empty() || std::env::var_os("CI").is_none(),
-        "tests of live runs must not be skipped in CI: {lacking:?}"
-    );
-    if !lacking.is_empty() {
-        println!("skipped: {lacking:?}");
-    }
-    lacking.is_empty()
-}
 
 fn qfi(number: u8) -> Qfi {
     Qfi::new(number).expect("below 64")

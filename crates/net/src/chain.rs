@@ -14,6 +14,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::SystemError;
 use crate::namespace::Namespace;
 use crate::netlink::{LinkName, Netlink, Prefix, index_of};
+use crate::privilege::capabilities;
 
 /// Interface of the middle towards the UE, and the UE's own.
 pub const RAN: &str = "ran";
@@ -23,6 +24,25 @@ pub const CORE: &str = "core";
 const QUEUE_PACKETS: u32 = 1_000;
 /// Most UEs with an address.
 const MOST_UES: u8 = 200;
+
+/// True if this machine can make networks. If it cannot, the missing capabilities are printed for a
+/// test that is skipped.
+///
+/// # Panics
+/// With the environment variable `CI`, if it cannot: CI must skip no test.
+#[must_use]
+pub fn can_build() -> bool {
+    let required = capabilities().into_iter().filter(|capability| capability.required);
+    let missing: Vec<String> = required
+        .filter_map(|one| one.found.err().map(|reason| format!("{}: {reason}", one.name)))
+        .collect();
+    if !missing.is_empty() {
+        let missing = missing.join("; ");
+        assert!(std::env::var_os("CI").is_none(), "skipped in CI: {missing}");
+        println!("skipped: {missing}");
+    }
+    missing.is_empty()
+}
 
 /// A host of the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,9 @@ use std::thread;
 use std::time::Duration;
 
 use justfull_net::Port;
+use justfull_net::chain::can_build;
 use justfull_net::{
-    Attached, Network, NetworkConfig, Running, Side, Stop, UeNetwork, attach, capabilities, sweep,
+    Attached, Network, NetworkConfig, Running, Side, Stop, UeNetwork, attach, sweep,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{getsockopt, sockopt};
@@ -26,26 +27,6 @@ const ROLE: &str = "JUSTFULL_TEST_ROLE";
 /// Seconds that the commands of a killed process sleep: an argument that no other process has.
 const SECONDS: &str = "JUSTFULL_TEST_SECONDS";
 const UE: Side = Side::Ue(0);
-
-/// True when this machine can build networks.
-fn can_build() -> bool {
-    let missing: Vec<String> = capabilities()
-        .into_iter()
-        .filter(|capability| capability.required)
-        .filter_map(|capability| {
-            capability.found.err().map(|reason| format!("{}: {reason}", capability.name))
-        })
-        .collect();
-    if missing.is_empty() {
-        return true;
-    }
-    println!("skipped: {}", missing.join("; "));
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "tests of live networks must not be skipped in CI: {missing:?}"
-    );
-    false
-}
 
 fn argv(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()

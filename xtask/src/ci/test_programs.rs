@@ -53,16 +53,16 @@ impl Program {
     }
 }
 
-/// A half of the test programs.
+/// The two parts of the test programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Half {
-    /// Those in real time, one after the other.
+    /// The programs in real time run one after the other.
     RealTime,
-    /// The others, two at a time: some have one long test.
+    /// The other programs run two at a time: some have one long test.
     Others,
 }
 
-/// Builds all test programs and runs `half` of them, also after a failure.
+/// Runs the test programs of `half`; runs all of them even if one fails.
 ///
 /// # Errors
 /// The names of those that failed.
@@ -110,8 +110,8 @@ fn passes(program: &Program) -> bool {
     passed
 }
 
-/// The environment variable with the path of a file of cargo's messages. Where it is set, cargo is
-/// not called: it waits for each other build.
+/// The environment variable with the path of a file of cargo's messages. A process that has it does
+/// not call cargo, which would wait for the builds of other tracks.
 pub(super) const MESSAGES: &str = "XTASK_BUILT";
 
 /// Writes cargo's messages to a file for [`MESSAGES`].
@@ -122,8 +122,9 @@ pub(super) fn keep_messages(root: &Path) -> Outcome<NamedTempFile> {
     Ok(file)
 }
 
-/// Cargo's messages about the build of all tests, built once. Without examples, which are benches
-/// and are built for those, and those in the documentation, which are a step of their own.
+/// Cargo's messages about the build of all tests, which happens once. It leaves out the examples,
+/// which `cargo xtask bench` builds, and the tests in the documentation, which have a step of their
+/// own.
 fn messages(root: &Path) -> Outcome<&'static str> {
     static BUILT: OnceLock<String> = OnceLock::new();
     if let Some(built) = BUILT.get() {

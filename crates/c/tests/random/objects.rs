@@ -11,7 +11,7 @@ use justfull::queue::*;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-const LIMITERS: [&str; 10] = [
+pub(super) const LIMITERS: [&str; 10] = [
     "unlimited",
     "fixed",
     "dyn_rlc",

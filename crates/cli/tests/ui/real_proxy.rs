@@ -1,8 +1,7 @@
 //! A proxy between a UE and a server in namespaces, which the page watches.
 
 use super::{Browser, Served};
-use justfull_net::capabilities;
-use justfull_net::chain::{Chain, Mtus, Place};
+use justfull_net::chain::{Chain, Mtus, Place, can_build};
 use justfull_net::clock::now;
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
@@ -19,19 +18,6 @@ use tempfile::TempDir;
 const JUSTFULL: &str = env!("CARGO_BIN_EXE_justfull");
 /// Longest wait for anything.
 const LIMIT: Duration = Duration::from_secs(60);
-
-fn can_build() -> bool {
-    let missing: Vec<&str> =
-        capabilities().iter().filter(|c| c.required && c.found.is_err()).map(|c| c.name).collect();
-    assert!(
-        missing.is_empty() || std::env::var_os("CI").is_none(),
-        "tests of real networks must not be skipped in CI: {missing:?}"
-    );
-    if !missing.is_empty() {
-        println!("skipped: {missing:?}");
-    }
-    missing.is_empty()
-}
 
 /// The value, once there is one.
 fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
