@@ -43,7 +43,7 @@ class Earlier:
     problem: str | None
 
     def load(self) -> Saved:
-        """Its tables and figures, as `jf.load` has them; not of a campaign."""
+        """The tables and figures, as from `jf.load`. Campaigns have none."""
         return Saved(self.folder)
 
 
@@ -89,8 +89,8 @@ class Runs(Sequence[Earlier]):
 
 
 def runs(*folders: str | os.PathLike[str]) -> Runs:
-    """The runs and campaigns in `folders`, or in `results`, and below them, the latest first, as
-    `justfull runs` lists them. OSError if a folder cannot be read."""
+    """Runs and campaigns in `folders` and below, the latest first, as in `justfull runs`; the
+    default folder is `results`. OSError if a folder cannot be read."""
     found = json.loads(_runs([os.fspath(folder) for folder in folders or ("results",)]))
     return Runs([Earlier(**{**run, "figures": [Figures(**one) for one in run["figures"]]})
                  for run in found])

@@ -145,7 +145,7 @@ def _asked(results: Results, flow: str | None) -> str:
 
 
 def _points(table: Table) -> list[str]:
-    """The point of each row in words; empty without a sweep."""
+    """The point of the sweep of each row, in words; empty without a sweep."""
     scenarios = table["scenario"]
     several = len(set(scenarios)) > 1
     words: dict[tuple[Any, ...], str] = {}
@@ -170,8 +170,8 @@ _Line = tuple[str, str]
 def _bins(
     table: Table, flow: str | None, seed: int | None, columns: tuple[str, ...]
 ) -> dict[_Line, list[tuple[Any, ...]]]:
-    """Time and columns of each bin of one run of each method at each point: of `seed`, else the
-    first."""
+    """Time and columns of each bin, by method and point, of one run each: the run with `seed`, or
+    the first run without a seed."""
     seeds: dict[_Line, int] = {}
     bins: dict[_Line, list[tuple[Any, ...]]] = {}
     cells = [table[column] for column in ("time_s", *columns)]
@@ -187,8 +187,8 @@ def _bins(
 def _means(
     table: Table, flow: str | None, seed: int | None, column: str
 ) -> dict[_Line, list[tuple[float, float]]]:
-    """Time and value of each bin: the mean over the runs that have one, or of the run with
-    `seed`."""
+    """Time and value of each bin, by method and point: the value of the run with `seed`, or the
+    mean over the runs with a value."""
     found: dict[_Line, dict[float, list[float]]] = {}
     flows = itertools.repeat(None) if flow is None else table["flow"]
     for method, point, of, name, time, value in zip(
@@ -220,8 +220,8 @@ def _looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def _along(results: Results, lines: Iterable[_Line]) -> dict[_Line, dict[str, Any]]:
-    """The looks of `lines`, with marks at equal distances: colour and mark of the method, and, with
-    several points of a sweep, dashes of the point."""
+    """The looks of `lines`: colour and mark of the method, marks at equal distances. With several
+    points of a sweep, the dashes show the point."""
     own = _looks(results.runs["method"])
     lines = list(lines)
     points = list(dict.fromkeys(point for _, point in lines))
@@ -236,7 +236,7 @@ def _along(results: Results, lines: Iterable[_Line]) -> dict[_Line, dict[str, An
 
 
 def _words(words: str, flow: str) -> str:
-    """`words` of an axis with the flow before the unit: `Delay of voip (ms)`."""
+    """Inserts the flow into the label of an axis, before the unit: `Delay of voip (ms)`."""
     before, bracket, unit = words.partition(" (")
     return f"{before} of {flow}{bracket}{unit}"
 
@@ -286,9 +286,10 @@ def series(
     seed: int | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """A quantity over time, as `justfull plot --kind series`: means over the runs of each method, or
-    the run with `seed`. It is a column of `flow_series`, such as `delay` (the median), `delay.p90`
-    or `goodput`, or one of `series`, such as `rlc_packets`, which all flows have together."""
+    """A quantity over time, as in `justfull plot --kind series`: the mean over the runs of each
+    method, or the run with `seed`. `y` is a column of `flow_series`, such as `delay` (the median),
+    `delay.p90` or `goodput`, or a column of `series`, such as `rlc_packets`, a sum over all
+    flows."""
     axes = _axes(ax)
     found, hint = over_time(y)
     if found is None:
@@ -319,8 +320,8 @@ def series(
 def _distributions(
     table: Table, quantity: str, flow: str
 ) -> dict[_Line, list[tuple[float, float]]]:
-    """The points of the distribution of each method at each point of a sweep: the mean share over
-    seeds at each time."""
+    """The distribution of a quantity, by method and point of a sweep: at each time the mean share
+    over the seeds."""
     found: dict[_Line, dict[int, list[tuple[float, float]]]] = {}
     for method, point, what, of, seed, time, share in zip(
             table["method"], _points(table), table["quantity"], table["of"], table["seed"],
@@ -387,8 +388,8 @@ def ccdf(
 
 
 def backlog(results: Results, method: str, seed: int | None = None, ax: Axes | None = None) -> Any:
-    """Packets in UPF, SDAP and RLC over time, stacked, in one run of a method, at the first point of
-    a sweep."""
+    """Packets in UPF, SDAP and RLC over time, stacked, in one run of a method. With a sweep, the
+    run is at the first point."""
     axes, table = _axes(ax), results.series
     _chosen("method", method, table["method"])
     seed = min(table["seed"]) if seed is None else seed

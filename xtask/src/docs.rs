@@ -3,8 +3,8 @@
 //! `docs/validation` by `justfull validate` from runs, which takes minutes; `--check` compares
 //! instead of writing. `cargo xtask docs slow-bearers`, `cargo xtask docs rapid` and `cargo xtask
 //! docs readme` make the tables and figures of `docs/guide/slow-bearers.md`, of `docs/rapid.md` and
-//! of the README, and `cargo xtask docs which-method` those of `docs/method-evidence.md`; `cargo
-//! xtask docs verdicts` makes what pages say of the verdicts on claims, from their tables.
+//! of the README, and `cargo xtask docs which-method` the tables of `docs/method-evidence.md`;
+//! `cargo xtask docs verdicts` makes the sentences of pages about verdicts on claims, from their tables.
 
 mod page;
 mod rapid;

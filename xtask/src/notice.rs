@@ -42,17 +42,17 @@ pub(crate) enum Mode {
     Check,
 }
 
-/// A part of the binary that is not ours.
+/// A third-party part of the binary.
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// Its licence, as its package states it.
+    /// The licence in the metadata of its package.
     pub(crate) licence: String,
-    /// The registry that has it, as a package URL names it.
+    /// The type of its registry in a package URL, such as `cargo`.
     pub(crate) registry: &'static str,
 }
 
-/// The parts of the binary that are not ours.
+/// The third-party parts of the binary.
 pub(crate) fn parts(root: &Path) -> Outcome<Vec<Part>> {
     let metadata = metadata(root)?;
     let crates = linked(&metadata)?.into_iter().map(|package| Part {

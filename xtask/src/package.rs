@@ -2,8 +2,8 @@
 //! `crates/cli/Cargo.toml`, and an archive with a static program. Both are tried: the `.deb` is
 //! installed on a Debian of essential packages, runs `justfull demo` there as the user nobody and
 //! is removed without a trace; the static program runs `justfull demo` in an otherwise empty
-//! folder. The C library has a `.deb` of its own, `libjustfull-dev`. Beside them stand what a
-//! release needs: [`release`].
+//! folder. The C library has a `.deb` of its own, `libjustfull-dev`. [`release`] adds the other
+//! files of a release.
 
 mod library;
 mod release;

@@ -1,7 +1,7 @@
 //! Judges methods over drawn cases: what a user of a phone may expect on a path that nobody chose.
 //!
-//! A case is held against its low-latency flows alone on their phones, against Vanilla's goodput,
-//! and against the shortest page loads of all methods. [`floors`] are what no method can beat.
+//! The references of a case are its low-latency flows alone on their phones, Vanilla's goodput, and
+//! the shortest page loads of all methods. [`floors`] has the bounds on every method.
 
 pub mod floors;
 
@@ -70,10 +70,11 @@ struct Flow {
 /// page of a flow arrived. In JSON it is `"lacking"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// 99th percentile of the delay of low-latency packets, less a slot, over that alone.
+    /// 99th percentile of the low-latency packets' delay, less a slot, as a ratio to the method
+    /// `alone`.
     #[serde(serialize_with = "or_lacking")]
     pub delay: Option<f64>,
-    /// Low-latency packets that were dropped, in percent; none if some are dropped alone.
+    /// Dropped low-latency packets, in percent; none if the method `alone` drops some.
     #[serde(serialize_with = "or_lacking")]
     pub loss_percent: Option<f64>,
     /// Goodput of all elastic flows to the phones over Vanilla's.
@@ -86,13 +87,13 @@ pub struct Figures {
     /// Mean page load over the least of all methods.
     #[serde(serialize_with = "or_lacking")]
     pub page: Option<f64>,
-    /// Frames of which every datagram arrived, over those alone.
+    /// Share of frames with all datagrams received, as a ratio to the method `alone`.
     #[serde(serialize_with = "or_lacking")]
     pub frames: Option<f64>,
     /// Jain's index over the downloads of equal phones.
     #[serde(serialize_with = "or_lacking")]
     pub jain: Option<f64>,
-    /// Beside the floor.
+    /// Comparison with the floor.
     pub of_floor: OfFloor,
 }
 
@@ -168,7 +169,7 @@ pub struct Judged {
     pub frames: Option<f64>,
     /// Jain's index: the value that 95 % of the cases reach.
     pub jain: Option<f64>,
-    /// Medians beside the floor.
+    /// Medians of the comparisons with the floor.
     pub of_floor: OfFloor,
 }
 
@@ -203,7 +204,7 @@ pub struct Verdicts {
     pub apart: Vec<String>,
     /// Figures by case and method.
     pub cases: BTreeMap<String, BTreeMap<String, Figures>>,
-    /// What no method can beat, by case, beside the best method's value.
+    /// The floor of each case, with the best method's values.
     pub floors: BTreeMap<String, Floors>,
 }
 

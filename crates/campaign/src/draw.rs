@@ -112,8 +112,8 @@ impl Draw {
     }
 }
 
-/// The method [`ALONE`]: other phones, one fewer, carry all but the low-latency flows, so that a
-/// phone's low-latency flows share the cell with others and their own queue with nobody.
+/// The method [`ALONE`]: other phones, one fewer, carry the other flows. A phone's low-latency
+/// flows share the cell with these phones and have queues of their own.
 fn alone(mix: &Mix, phones: u32) -> String {
     let others = phones - 1;
     let mut toml = format!(

@@ -35,12 +35,12 @@ pub fn is_dataset(path: &Path) -> bool {
     !is_run(path) && campaign_of(path).is_some()
 }
 
-/// The rows of the dataset at `path` by scenario, setting, method and seed: the columns that
-/// identify a row, and those called `columns`.
+/// The rows of the dataset at `path`, sorted by scenario, setting, method and seed, with the
+/// identifying columns and `columns`.
 ///
 /// # Errors
-/// The dataset is damaged, of another version of the program, or larger than a list or a page
-/// reads.
+/// The dataset is damaged, of another version of the program, or above the size limit for readers
+/// without the campaign.
 pub fn rows(path: &Path, columns: &[&str]) -> Result<Vec<Row>, Failure> {
     let wanted: Vec<&str> = OF_ROW.into_iter().chain(columns.iter().copied()).collect();
     let mut rows = Dataset::alone(path)?.all_rows(&wanted)?;
@@ -48,7 +48,7 @@ pub fn rows(path: &Path, columns: &[&str]) -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// The order of rows: numbers by their size, flows as a run has them.
+/// The order of rows: numbers by value, flows in the order of a run.
 fn order(a: &Row, b: &Row) -> Ordering {
     let compared =
         OF_ROW.iter().filter(|name| !["flow", "group"].contains(*name)).map(|name| {

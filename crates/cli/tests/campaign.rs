@@ -256,7 +256,7 @@ fn tables_reports_plots_and_comparisons_take_a_dataset() {
     {
         assert!(page.contains(part), "{part}");
     }
-    // The library of charts has a NaN of its own.
+    // The source of the chart library contains `NaN`.
     let shown = page.split("<script>").next().expect("a page");
     assert!(!page.contains("<b>") && !shown.contains("NaN"));
     let plot = ["plot", place, "--x", "rlc.queue.limit", "--y", "delay.p99", "--flow", "voip"];
@@ -309,7 +309,7 @@ fn methods_are_judged_on_drawn_cases_and_another_run_makes_nothing_again() {
         {
             let [floor, best] = ["floor", "best"].map(|what| of[measure][what].as_f64());
             let Some((floor, best)) = floor.zip(best) else { continue };
-            // A column has three digits, a percentile of the histogram a hundredth.
+            // Columns round to three decimals; histogram percentiles are exact to 1 %.
             let holds = if lower { best >= 0.98 * floor } else { best <= 1.001 * floor + 0.001 };
             assert!(holds, "{name}, {measure}: floor {floor}, best {best}");
         }

@@ -363,7 +363,7 @@ fn wrong_input_is_one_error_before_any_run() {
     }
 }
 
-/// Seconds of CPU of all commands of a shell, by the last line of its `times`.
+/// CPU time of all commands of a shell in seconds, from the last line of `times`.
 fn cpu_seconds(times: &str) -> f64 {
     let last = times.lines().last().expect("the times of its commands");
     let seconds = last.split_whitespace().map(|one| {
@@ -374,8 +374,8 @@ fn cpu_seconds(times: &str) -> f64 {
     seconds.sum()
 }
 
-/// The bar is three minutes of a person's time. The processor's time stands for it here, since
-/// other work on this machine does not change it.
+/// The goal is three minutes of wall time. The test limits the CPU time, since other load on the
+/// machine does not change it.
 #[test]
 fn a_drive_test_becomes_an_answer_a_figure_and_a_scenario_by_three_commands_in_three_minutes() {
     let folder = folder();

@@ -329,7 +329,7 @@ fn campaign(folder: &Path) {
         .output()
         .expect("the program starts");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    // The page reads the dataset alone.
+    // The page reads only the dataset.
     std::fs::remove_file(folder.join("depth.toml")).expect("it is there");
 }
 

@@ -92,7 +92,7 @@ pub fn run_all(
     })
 }
 
-/// Threads that each of `runs` runs may use, if all together may use `threads`.
+/// Number of threads for each of `runs` runs that share `threads` threads.
 fn threads_of_each(threads: usize, runs: usize) -> usize {
     (threads / runs.max(1)).max(1)
 }

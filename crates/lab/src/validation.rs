@@ -3,8 +3,8 @@
 //!
 //! The cases with their bands are data (`claims/validation`), committed before the first run. The
 //! measurements of TCP's controls run in dumbbells ([`justfull_sim::dumbbell`]), the measurements
-//! of calls in whole scenarios; both are code, one file for each. The figures worked out by hand
-//! are measured as data says, in whole scenarios too. The results are the same bytes on every
+//! of calls in whole scenarios; both are code, one file for each. A data file defines the figures
+//! by hand and their measurements, in whole scenarios too. The results are the same bytes on every
 //! machine.
 
 mod bbr;

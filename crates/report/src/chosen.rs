@@ -52,7 +52,7 @@ pub enum Kind {
     Series {
         /// The quantity.
         y: OverTime,
-        /// The run's seed; none for the means over all.
+        /// The seed of the run; none for the means over all runs.
         seed: Option<u64>,
     },
 }

@@ -1,5 +1,5 @@
 //! Earlier runs: the folders of results below a place, each with its settings and chief figures.
-//! `justfull_campaign::earlier` reads those of campaigns.
+//! `justfull_campaign::earlier` reads the datasets of campaigns.
 //!
 //! The files of a folder are not compared with its manifest, as `justfull check` does: a list of
 //! many folders would read all of them.
@@ -16,9 +16,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// The file that makes a folder the dataset of a campaign.
+/// The file that marks a folder as the dataset of a campaign.
 pub const CAMPAIGN: &str = "campaign.json";
-/// The file that grows with a dataset.
+/// The file to which each part of a dataset adds a line.
 pub const LEDGER: &str = "ledger.jsonl";
 
 /// Folders that a search enters below a place, and how deep they may lie.

@@ -1,6 +1,6 @@
-//! The page of a comparison: one HTML file with its style, pictures and script inside, which loads
-//! nothing. Its tables sort and its figures over time can be explored; without scripts it shows the
-//! same tables and pictures.
+//! The page of a comparison: one HTML file with its style, pictures and script, without external
+//! resources. A script makes its tables sortable and its figures over time interactive. Without
+//! scripts the page shows the same tables and pictures.
 
 mod answer;
 mod study;
@@ -53,7 +53,7 @@ pub fn html(comparison: &Comparison, figures: &Figures) -> String {
     )
 }
 
-/// Most bytes of tables and pictures of a page with charts, so that it stays small.
+/// Most bytes of tables and pictures in a page with charts; a larger page has no charts.
 const MOST_RESULTS: usize = 1_500_000;
 /// Most charts of a page.
 const MOST_CHARTS: usize = 2;
@@ -66,11 +66,11 @@ fn charts(comparison: &Comparison) -> Vec<Value> {
     charts.take(MOST_CHARTS).collect()
 }
 
-/// The script of a page with `charts`, and the library that these need.
+/// The script of a page, with the data and the library of its `charts`.
 fn script(charts: &[Value]) -> String {
     let mut out = String::new();
     if !charts.is_empty() {
-        // Within a script `<` may begin its end.
+        // In a script `<` may begin the end tag.
         let data = Value::from(charts).to_string().replace('<', "\\u003c");
         let _ = write!(
             out,

@@ -1,22 +1,22 @@
-//! The floor of a run: what no method can beat, and a schedule that reaches it with knowledge of
-//! all arrivals and slots.
+//! The floor of a run: bounds on every method, and an offline schedule that reaches them.
 //!
-//! Each measure has a bound of its own, from the slots and low-latency packets of the run alone:
+//! Each bound uses only the slots and the low-latency packets of the run:
 //!
-//! - Delay: the most packets of a low-latency flow that can leave within a time. Slots carry
-//!   nothing else, oldest bytes first, and what is too late carries no further byte. Of bytes this
-//!   is the most (earliest deadline first); `n` late bytes are at least `n` / largest packet late
-//!   packets, and a packet that would be late alone is late. The least time in which 99 % can leave
-//!   bounds the 99th percentile; a dropped packet never leaves.
-//! - Goodput of all other flows to UEs: all bytes of the slots of the measured window, less those
-//!   of the low-latency packets that left, times the greatest part of payload in a packet.
-//! - Round trip: the delays of the path alone.
+//! - Delay: the greatest number of packets of a low-latency flow that can leave within a time.
+//!   Slots carry only this flow, oldest bytes first, and drop late packets. This order maximizes
+//!   the bytes in time (earliest deadline first). `n` late bytes are at least `n` / largest packet
+//!   late packets. A packet that is late without other traffic is late in any case. The least time
+//!   in which 99 % of the packets can leave bounds the 99th percentile; a dropped packet never
+//!   leaves.
+//! - Goodput of all other flows to UEs: the bytes of all slots of the measured window, less the
+//!   bytes of the low-latency packets that left, times the greatest share of payload in a packet.
+//! - Round trip: the delays of the path.
 //!
-//! The schedule has all three at once. Low-latency packets go first, in their order. The rest of
-//! each slot carries packets of the MTU that arrive when their first byte can leave, since their
-//! sender knows the slots: their round trip is the path's and their own transmission. It exists
-//! where all UEs share the bytes of a slot; in resource blocks a slot's bytes depend on the UE, so
-//! the bounds take the largest transport block and are loose.
+//! One schedule reaches all three bounds. It has all arrivals and slots as its input. Low-latency
+//! packets go first, in their order. The rest of each slot carries packets of the MTU. They arrive
+//! when their first byte can leave, so their round trip is the path's plus their own transmission.
+//! The schedule exists where all UEs share the bytes of a slot. In resource blocks a slot's bytes
+//! depend on the UE; the bounds then take the largest transport block and are loose.
 
 use crate::config::{WorldConfig, classes};
 use crate::results::{FloorResult, FlowResult, RunResult};
@@ -31,12 +31,12 @@ use std::collections::VecDeque;
 
 /// Bytes of the headers of a datagram.
 const DATAGRAM: u64 = 28;
-/// Part of the low-latency packets that must leave in time.
+/// Share of the low-latency packets that must leave in time.
 const MOST: f64 = 0.99;
-/// Part of the round trips of the schedule.
+/// Quantile of the schedule's round trips.
 const ROUND_TRIPS: f64 = 0.95;
 
-/// A slot and the most bytes that it can carry.
+/// A slot and its capacity in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     at: Instant,
@@ -52,7 +52,7 @@ struct Urgent {
     left: Option<Instant>,
 }
 
-/// Of the flows with one name.
+/// The flows with one name.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     low_latency: bool,
@@ -61,19 +61,20 @@ struct Class {
     base: Option<Duration>,
 }
 
-/// Listens to a run for its floor; passes everything on to another listener.
+/// Collects the slots and packets of a run for its floor, and passes all calls on to another
+/// listener.
 pub struct Floor<'a> {
     other: Option<&'a mut (dyn Tap + 'a)>,
     warmup: Instant,
-    /// What leaves from this instant on reaches its UE in the window.
+    /// A packet that leaves at or after this instant reaches its UE in the window.
     reaches: Instant,
     window: Duration,
     mtu: u64,
-    /// Most bytes of a unit of capacity.
+    /// Most bytes in a unit of capacity.
     per_unit: u64,
-    /// Bytes that may have been partly sent before the window.
+    /// Most bytes of packets with a part sent before the window.
     partly: u64,
-    /// Greatest part of payload in a packet of the other flows.
+    /// Greatest share of payload in a packet of the other flows.
     payload: f64,
     /// All UEs share the bytes of a slot.
     shared: bool,
@@ -87,7 +88,7 @@ pub struct Floor<'a> {
     held_before: u64,
 }
 
-/// Greatest part of payload in the packets of `traffic`.
+/// Greatest share of payload in the packets of `traffic`.
 fn payload(traffic: &Traffic, mtu: u64) -> f64 {
     let (payload, size) = match traffic.sender() {
         Some(sender) => (u64::from(sender.mss), u64::from(sender.mss) + u64::from(sender.header)),
@@ -97,7 +98,7 @@ fn payload(traffic: &Traffic, mtu: u64) -> f64 {
 }
 
 impl<'a> Floor<'a> {
-    /// A listener to the run of `config` that passes everything on to `other`.
+    /// A listener to the run of `config` that passes all calls on to `other`.
     ///
     /// # Errors
     /// The first setting outside its bounds.
@@ -156,7 +157,7 @@ impl<'a> Floor<'a> {
         }
     }
 
-    /// Adds the floor to `result`, and names a figure that beats it as a broken invariant.
+    /// Adds the floor to `result`. A figure that beats the floor becomes a broken invariant.
     pub fn hold(&mut self, result: &mut RunResult) {
         self.urgent.sort_by_key(|packet| packet.entered);
         let most = self.most_payload();
@@ -190,7 +191,7 @@ impl<'a> Floor<'a> {
         result.broken = result.broken.take().or(broken);
     }
 
-    /// Most payload that other flows can have got in the window.
+    /// Most payload that the other flows can receive in the window, in bytes.
     fn most_payload(&self) -> f64 {
         let slots: u64 = self.slots.iter().map(|slot| slot.bytes).sum();
         let left = self.urgent.iter().filter(|packet| packet.left.is_some());
@@ -199,7 +200,7 @@ impl<'a> Floor<'a> {
         most as f64 * self.payload
     }
 
-    /// Time until `packet` has left if slots carry nothing else; `ends` has the sums of their
+    /// Delay of `packet` if the slots carry no other packet; `ends` has the sums of the slots'
     /// bytes.
     fn alone(&self, packet: &Urgent, ends: &[u64]) -> Duration {
         let first = self.slots.partition_point(|slot| slot.at < packet.entered);
@@ -208,7 +209,7 @@ impl<'a> Floor<'a> {
         self.slots.get(last).map_or(Duration::MAX, |slot| slot.at.since(packet.entered))
     }
 
-    /// The sums of the bytes of the slots up to each.
+    /// For each slot, the sum of the bytes of all slots up to it.
     fn ends(&self) -> Vec<u64> {
         let add = |sum: &mut u64, slot: &Slot| {
             *sum += slot.bytes;
@@ -217,7 +218,7 @@ impl<'a> Floor<'a> {
         self.slots.iter().scan(0, add).collect()
     }
 
-    /// Most of `packets`, in the order of entry, that can leave within `time` each.
+    /// Greatest number of `packets`, sorted by entry, that can each leave within `time`.
     fn most_within(&self, packets: &[Urgent], alone: &[Duration], time: Duration) -> u64 {
         let mut waiting: VecDeque<(Instant, u64)> = VecDeque::new();
         let (mut late, mut late_bytes) = (0, 0);
@@ -247,7 +248,7 @@ impl<'a> Floor<'a> {
         packets.len() as u64 - late - late_bytes.div_ceil(largest)
     }
 
-    /// The least time within which [`MOST`] of `packets` can leave, to a microsecond below.
+    /// The least time within which a share [`MOST`] of `packets` can leave, less at most 1 us.
     fn least_time(&self, packets: &[Urgent]) -> Option<Duration> {
         let needed = (MOST * packets.len() as f64).ceil() as u64;
         let ends = self.ends();
@@ -261,7 +262,7 @@ impl<'a> Floor<'a> {
         (!packets.is_empty()).then(|| Duration::from_micros(short))
     }
 
-    /// The quantile at which the packets of the flow `name` left sooner than possible, in words.
+    /// A message if the packets of the flow `name` left sooner than the bound at a quantile.
     fn beaten(&self, packets: &[Urgent], name: &str) -> Option<String> {
         let delay = |packet: &Urgent| Some(packet.left?.since(packet.entered));
         let mut delays: Vec<Duration> = packets.iter().filter_map(delay).collect();
@@ -282,12 +283,12 @@ impl<'a> Floor<'a> {
         })
     }
 
-    /// The schedule; none where UEs do not share the bytes of slots.
+    /// The schedule; none unless all UEs share the bytes of slots.
     fn schedule(&self) -> Option<Schedule> {
         let mut schedule = Schedule::default();
         let mut waiting: VecDeque<(&Urgent, u64)> = VecDeque::new();
         let mut coming = self.urgent.iter().peekable();
-        // Bytes of the packet of the MTU under way, and when its first byte left.
+        // Instant of the first byte of a partly sent packet, and its bytes left to send.
         let mut under_way: Option<(Instant, u64)> = None;
         for slot in self.slots.iter().filter(|slot| self.shared && slot.at >= self.warmup) {
             while let Some(packet) = coming.next_if(|packet| packet.entered <= slot.at) {
@@ -320,21 +321,21 @@ impl<'a> Floor<'a> {
     }
 }
 
-/// A round trip below the delays of the path, in words.
+/// A message if a round trip is below the delays of the path.
 fn too_short(flow: &FlowResult, base: Duration) -> Option<String> {
     let (least, base_ms) = (flow.rtt.min_ms, base.as_millis_f64());
     (least < base_ms - 1e-9)
         .then(|| format!("round trip >= the floor's, flow {}: {least}, {base_ms} ms", flow.name))
 }
 
-/// What the schedule does in the window.
+/// Results of the schedule in the window.
 #[derive(Clone, Debug, Default)]
 struct Schedule {
     /// Class and delay of each low-latency packet.
     delays_ms: Vec<(u32, f64)>,
-    /// Bytes for other flows.
+    /// Bytes of the other flows.
     bytes: u64,
-    /// From the first byte to the last of each of their packets, in order.
+    /// Times from the first byte to the last of each of these packets, sorted, in ms.
     own_ms: Vec<f64>,
 }
 

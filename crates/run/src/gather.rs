@@ -42,8 +42,7 @@ pub struct Chain {
     pub conservation: Conservation,
     /// Configured mechanisms without effect.
     pub never_acted: Vec<&'static str>,
-    /// The use of each carrier, of several cells one after the other; empty without carrier
-    /// aggregation.
+    /// The use of each carrier, cell after cell; empty without carrier aggregation.
     pub carriers: Vec<CarrierUse>,
     /// Time in the measured window for which each UE with DRX was awake.
     pub awake: BTreeMap<u32, Duration>,
@@ -63,7 +62,7 @@ impl Chain {
         }
     }
 
-    /// This chain, whose carriers get the name of their `cell` too.
+    /// This chain with the name of `cell` added to its carriers.
     #[must_use]
     pub fn in_cell(mut self, cell: &str) -> Self {
         for carrier in &mut self.carriers {

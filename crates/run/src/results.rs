@@ -236,25 +236,26 @@ pub struct FlowResult {
     /// Adaptive video.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dash: Option<DashResult>,
-    /// What no method can beat, if the scenario requests it.
+    /// The floor, if the scenario requests it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<Box<FloorResult>>,
 }
 
-/// Bounds on a flow's figures, and what the schedule reaches.
+/// Bounds on a flow's figures under any method, and the figures of the floor's schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FloorResult {
-    /// Least 99th percentile of the delay of a low-latency flow's packets, dropped ones included.
+    /// Lower bound of the 99th percentile of a low-latency flow's delay, in ms; a dropped packet
+    /// has an infinite delay.
     pub delay_ms_p99: Option<f64>,
-    /// The schedule's.
+    /// The schedule's 99th percentile of this delay, in ms.
     pub schedule_delay_ms_p99: Option<f64>,
-    /// Most goodput of all other flows to UEs together.
+    /// Upper bound of the goodput of all other flows to UEs together, in Mbit/s.
     pub goodput_mbit_s: Option<f64>,
-    /// The schedule's, if a flow always has data.
+    /// The schedule's goodput in Mbit/s; none unless a flow always has data.
     pub schedule_goodput_mbit_s: Option<f64>,
-    /// Least round trip.
+    /// Lower bound of the round trip, in ms.
     pub rtt_ms: Option<f64>,
-    /// 95th percentile of the schedule's round trips, if a flow always has data.
+    /// 95th percentile of the schedule's round trips, in ms; none unless a flow always has data.
     pub schedule_rtt_ms_p95: Option<f64>,
 }
 

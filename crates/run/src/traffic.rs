@@ -471,7 +471,7 @@ impl FlowConfig {
         matches!(&*self.traffic, Traffic::Upload { .. })
     }
 
-    /// True if its packets are in a tunnel: they show its header alone.
+    /// True if its packets are in a tunnel: only the outer header is visible.
     #[must_use]
     pub fn is_in_tunnel(&self) -> bool {
         self.tuple.protocol == Protocol::Other

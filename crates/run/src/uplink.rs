@@ -245,7 +245,7 @@ impl<T: Copy> Uplink<T> {
         Some(self.accesses.as_mut()?.drain(..))
     }
 
-    /// True if the cell needs requests and grants, since UEs have DRX.
+    /// True if the uplink records requests and grants; cells with DRX need them.
     #[must_use]
     pub const fn notes_accesses(&self) -> bool {
         self.accesses.is_some()

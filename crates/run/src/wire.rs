@@ -161,13 +161,13 @@ impl<T> Wires<T> {
         self.wires.push(wire);
     }
 
-    /// The least delay of a wire.
+    /// The least delay of the wires.
     #[must_use]
     pub fn least_delay(&self) -> Duration {
         self.wires.iter().map(|wire| wire.delay).min().unwrap_or(Duration::ZERO)
     }
 
-    /// Arrival of the first item that `is`; never if there is none.
+    /// Arrival of the first item for which `is` is true; never if there is none.
     pub fn first_of(&self, is: impl Fn(&T) -> bool) -> Instant {
         let of_wire = |wire: &Wire<T>| {
             wire.flight.iter().find(|(_, item)| is(item)).map(|(arrives, _)| *arrives)

@@ -310,7 +310,8 @@ fn ports(file: &ScenarioFile) -> Option<Vec<u32>> {
     with(PORTS_APART).or_else(|| with(0))
 }
 
-/// The packets of a tunnel cannot be told apart: `flow` must name the QFI of the first one in it.
+/// Checks that `flow`, if it is in a tunnel, has the QFI of the first flow in a tunnel. Packet
+/// rules cannot separate the flows of a tunnel.
 fn one_qfi_of_tunnel(
     file: &ScenarioFile,
     flow: &FlowFile,

@@ -355,8 +355,8 @@ impl Scenario {
         self.built_by(job, |_| (), World::new)
     }
 
-    /// Simulates `job` on `threads` threads with `tap` as its listener, and adds the floor if the
-    /// file requests it; none if `progress` ended the run.
+    /// Simulates `job` on at most `threads` threads with `tap` as its listener, and adds the floor
+    /// if the file requests it. None if `progress` ended the run.
     ///
     /// # Errors
     /// The errors of [`Scenario::built`].

@@ -54,7 +54,7 @@ pub(crate) struct Region {
     wakes: Vec<Instant>,
     first: Instant,
     homes: Vec<Home>,
-    /// UEs that have left a cell and whose end marker has not arrived.
+    /// Number of UEs that left a cell and wait for the end marker.
     under_way: usize,
     /// The next step of each UE: a move or a part of its handover.
     steps: Timers,
@@ -77,7 +77,7 @@ pub(crate) struct Around<'a, T> {
 }
 
 impl<T: Listener> Around<'_, T> {
-    /// The next instant at which they act.
+    /// The next instant at which a host or a link acts.
     fn next(&self) -> Instant {
         let Self { hosts, links } = self;
         let hosted = hosts.senders.next().min(hosts.applications.next());
@@ -358,7 +358,7 @@ impl Region {
         if self.splits.next() <= now {
             self.act_splits(now, around);
         }
-        // A UE that leaves may have got packets, which must not come after later slots.
+        // Receivers act on the packets of a UE that left before cells serve later slots.
         self.serve(now, until.min(around.next()), around)
     }
 

@@ -144,7 +144,7 @@ impl Senders {
         &self.members
     }
 
-    /// True if one of them opens new connections.
+    /// True if one of the senders opens new connections.
     pub(crate) fn reconnect(&self) -> bool {
         self.members.iter().any(|member| member.reconnects.is_some())
     }

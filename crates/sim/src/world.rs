@@ -43,7 +43,7 @@ impl Progress for () {
     }
 }
 
-/// The reports of a run to its [`Progress`], one for each hundredth.
+/// The reports of a run to its [`Progress`], one for each hundredth of its duration.
 struct Reports {
     end: Instant,
     every: Duration,
@@ -125,8 +125,8 @@ impl<'a> World<&'a mut (dyn Tap + 'a)> {
 }
 
 impl<T: Listener> World<T> {
-    /// Like [`World::run`], but a world of many cells goes forward in stretches of time, on at most
-    /// `threads` threads. The result is that of `run`.
+    /// Runs like [`World::run`], with the same result. A world of many cells runs in stretches of
+    /// time, on at most `threads` threads.
     ///
     /// # Panics
     /// The panics of `run`.

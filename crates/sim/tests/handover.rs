@@ -350,7 +350,7 @@ fn event_a3_decides_where_the_neighbour_is_better_by_offset_and_hysteresis_for_l
 
 #[test]
 fn a_radio_link_that_fails_before_a_decision_is_re_established_in_the_best_other_cell() {
-    // Event A3 does not hold on this walk: 30 dB are a distance 27 times as long.
+    // Event A3 needs 30 dB, a ratio of 27 between the distances; the walk does not reach it.
     let mut config =
         walk(A3Config { offset: 15.0, hysteresis: 15.0, period: ms(10), ..A3Config::default() });
     assert_eq!(cells_of(&run(&config)).handovers.len(), 0);
@@ -363,20 +363,20 @@ fn a_radio_link_that_fails_before_a_decision_is_re_established_in_the_best_other
     let handovers = &cells_of(&result).handovers;
     assert_eq!(handovers.len(), 1, "{handovers:?}");
     let failure = &handovers[0];
-    // TR 38.901: 103 dB at 100 m, so that the SINR is 20 dB there; it is below 30 dB from 33 m on,
-    // long enough. The other cell is better from half way on, after 2 s.
+    // TR 38.901: the path loss at 100 m is 103 dB, and the SINR 20 dB. The SINR is below 30 dB from
+    // 33 m on, for longer than T310. The other cell is better after half of the way, from 2 s on.
     assert!((2.0..2.03).contains(&failure.decided_s), "{failure:?}");
     assert_eq!((failure.from.as_str(), failure.to.as_str()), ("a", "b"));
     assert_eq!(failure.outcome, Outcome::Reestablished);
     assert_eq!((failure.preparation_ms, failure.interruption_ms), (Some(0.0), Some(70.0)));
     assert_eq!(cells_of(&result).disordered, 0);
-    // A link that is strong enough does not fail.
+    // A link above `qout` does not fail.
     handover(&mut config).qout = -30.0;
     assert_eq!(cells_of(&run(&config)).handovers.len(), 0);
 }
 
 #[test]
-fn ues_that_move_take_no_block_of_an_scell_along_and_lose_nothing() {
+fn handovers_with_scells_lose_no_packet_and_release_the_blocks_of_the_old_scell() {
     let mut config = mixed(Radio::Am, ms(150), Duration::from_secs(3));
     config.flows.truncate(2);
     let alone = run(&config);
@@ -397,7 +397,7 @@ fn ues_that_move_take_no_block_of_an_scell_along_and_lose_nothing() {
     let names: Vec<&str> = result.carriers.iter().map(|carrier| carrier.name.as_str()).collect();
     assert_eq!(names, ["a pcell", "a second", "b pcell", "b second", "c pcell", "c second"]);
     assert!(result.carriers[..4].iter().all(|carrier| carrier.used > 0));
-    // UE 1 is alone in cell b of the places and uses the PCell alone.
+    // UE 1 is the only UE in cell b and uses only the PCell.
     config.flows.truncate(1);
     config.flows[0].ue = 1;
     let others = run(&config);

@@ -144,8 +144,8 @@ fn frames(config: &WorldConfig) -> FrameResult {
 }
 
 #[test]
-fn by_their_importance_whole_frames_get_through_and_else_parts_of_all() {
-    // 15 packets each 20 ms over a cell of 10: two thirds.
+fn dropping_frames_by_importance_completes_half_of_them_and_tail_drop_few() {
+    // 15 packets every 20 ms over a cell for 10 packets: two thirds get through.
     let whole = |aqm: AqmConfig| {
         let video = VideoConfig { layers: 3, ..frames_of(15_000) };
         let mut config = over(2_000, Traffic::Video(video), 30);
@@ -156,7 +156,7 @@ fn by_their_importance_whole_frames_get_through_and_else_parts_of_all() {
     };
     let by_importance = PduSetConfig { low: 3, ..PduSetConfig::default() };
     let found = [whole(AqmConfig::default()), whole(AqmConfig::PduSet(by_importance))];
-    // The first two layers are a half of the frames.
+    // The first two layers have half of the frames.
     assert!(found[0] <= 5 && (50..=67).contains(&found[1]), "{found:?} %");
 }
 

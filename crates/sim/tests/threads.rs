@@ -17,7 +17,7 @@ const CELLS: u32 = 16;
 /// UEs of each cell at the start.
 const UES: u32 = 3;
 
-/// A cell of all UEs, in resource blocks and in acknowledged mode.
+/// A cell with all UEs, in resource blocks, with RLC AM.
 fn stack() -> StackConfig {
     let mut stack = cell(3000, CapacityUnit::Bytes, Limit::Packets(300));
     stack.assert_bound = false;
@@ -34,7 +34,8 @@ fn stack() -> StackConfig {
     stack
 }
 
-/// One UE of each cell stays, one moves at times of its own, one moves with the others.
+/// In each cell, one UE stays, one moves at random times, and one moves at the same times as in all
+/// other cells.
 fn place(ue: u32) -> Place {
     let (cell, kind) = (ue / UES, ue % UES);
     let mut rng = Rng::stream(1, &format!("place.{ue}"));
@@ -85,8 +86,8 @@ fn handover(config: &mut WorldConfig) -> &mut HandoverConfig {
     &mut config.cells.as_mut().expect("several cells").handover
 }
 
-/// The result of `config` is that of single steps on 1, 2 and 4 threads; at least `handovers` UEs
-/// change cells.
+/// Asserts that runs of `config` on 1, 2 and 4 threads have the result of single steps, with at
+/// least `handovers` handovers.
 fn assert_same(config: &WorldConfig, handovers: usize) {
     let one = run(config);
     let made = one.cells.as_ref().map_or(0, |cells| cells.handovers.len());
@@ -159,7 +160,7 @@ fn ues_that_measure_their_cells_are_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_world_whose_cells_need_their_hosts_at_once_stays_on_one_thread() {
+fn a_world_of_few_cells_or_without_delay_to_the_upf_runs_on_one_thread() {
     let threads = |config: &WorldConfig| World::new(config).expect("a valid world").threads(4);
     let config = site(stack(), place);
     assert_eq!((threads(&config), World::new(&config).expect("valid").threads(1)), (4, 1));

@@ -1,7 +1,7 @@
 //! Times of a table: numbers in a stated unit, epochs, dates.
 //!
-//! A date has the year first (ISO 8601), or points and the day first (14.05.2024). In 5/14/2024 the
-//! day and the month show where one of them is above 12, or where days follow each other.
+//! A date has the year first (ISO 8601), or points and the day first (14.05.2024). The order of day
+//! and month in 5/14/2024 follows from a number above 12, or from two dates on successive days.
 //!
 //! A number counts in the unit that the caller or the name of its column states. Without one, an
 //! epoch shows its unit by its size: 10^8 to 10^11 are seconds (1973 to 5138), a thousand times as
@@ -130,9 +130,9 @@ pub(super) struct Clock {
     column: String,
     /// Known from the first row on, with its line.
     kind: Option<(Kind, u64)>,
-    /// The first date whose order may be open, and the order once it shows.
+    /// The first date of ambiguous form, and the order of day and month once a date settles it.
     open: Option<(Written, Option<Order>)>,
-    /// The form of the first date; none inside for times of a day.
+    /// The form of the first date; the inner value is none for times of the day.
     form: Option<Option<Discriminant<Date>>>,
 }
 
@@ -207,10 +207,10 @@ impl Clock {
         }
     }
 
-    /// The instant of `text`, in ns from one that is the same for all rows.
+    /// The instant of `text`, in ns from an origin that all rows share.
     fn instant(&mut self, text: &str) -> Option<i128> {
         let (date, of_day) = date_and_time(text)?;
-        // Dates of several forms count from several days.
+        // Dates of different forms have different origins.
         let form = date.as_ref().map(discriminant);
         if *self.form.get_or_insert(form) != form {
             return None;
@@ -223,7 +223,7 @@ impl Clock {
         Some(day * DAY + of_day)
     }
 
-    /// Days from the first date to `date`; none where the order of day and month is open.
+    /// Days from the first date to `date`; none while the order of day and month is ambiguous.
     fn days_since_first(&mut self, date: Written) -> Option<i128> {
         let (first, order) = *self.open.get_or_insert((date, None));
         if date == first {
@@ -311,8 +311,8 @@ pub(super) fn is_instant(text: &str) -> bool {
     date_and_time(text).is_some()
 }
 
-/// The instant of an ISO 8601 date and time, in ns since the first day of the year 0; of a time
-/// alone, since midnight.
+/// The instant of an ISO 8601 date and time, in ns since the first day of the year 0; for a time of
+/// the day, in ns since midnight. None for a date of ambiguous form.
 pub(super) fn iso(text: &str) -> Option<i128> {
     match date_and_time(text)? {
         (None, of_day) => Some(of_day),
@@ -322,8 +322,9 @@ pub(super) fn iso(text: &str) -> Option<i128> {
 }
 
 /// The date of `text`, if it has one, and the ns since midnight, UTC where a zone is stated.
-/// Between date and time stands `T`, a blank or `_`; a zone is `Z`, `UTC`, `GMT` or an offset. A
-/// time behind a date may have points for its colons, as phones' logs do, and `AM` or `PM`.
+/// `T`, a blank or `_` separates date and time. A zone is `Z`, `UTC`, `GMT` or an offset. A time
+/// after a date may have points in place of colons, as in phones' logs. A time may end with `AM` or
+/// `PM`.
 fn date_and_time(text: &str) -> Option<(Option<Date>, i128)> {
     let (date, clock) = match text.split_once(['T', 't', ' ', '_']) {
         Some((date, clock))
@@ -363,7 +364,7 @@ fn date_and_time(text: &str) -> Option<(Option<Date>, i128)> {
     Some((date, of_day))
 }
 
-/// A time of the day without `AM` or `PM`, and 0 or 1 for these.
+/// Removes `AM` or `PM` from a time of the day: the rest, and 0 for `AM` or 1 for `PM`.
 fn half_of_day(clock: &str) -> (&str, Option<u64>) {
     let marks = [("am", 0), ("pm", 1), ("a.m.", 0), ("p.m.", 1)];
     let found = marks.into_iter().find_map(|(mark, half)| {
@@ -377,9 +378,9 @@ fn half_of_day(clock: &str) -> (&str, Option<u64>) {
 /// A date of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Date {
-    /// As [`days`] counts.
+    /// A number of days, as [`days`] returns it.
     Days(u64),
-    /// The order of day and month is open.
+    /// The order of day and month is ambiguous.
     Open(Written),
 }
 
@@ -551,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn day_and_month_show_above_12_and_where_days_follow_each_other() {
+    fn a_number_above_12_or_successive_days_settle_the_order_of_day_and_month() {
         for (texts, seconds) in [
             (
                 ["5/14/2024 9:31:02 AM", "5/14/2024 9:31:03 AM", "5/15/2024 12:00:00 AM"],
@@ -573,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_a_day_have_am_and_pm_from_ten_oclock_on_too() {
+    fn times_of_the_day_accept_am_and_pm_with_hours_of_two_digits() {
         for texts in [
             ["9:59:59 AM", "10:00:00 AM", "1:00:00 PM"],
             ["09:59:59.5 am", "10:00:00.5 am", "01:00:00.5 pm"],

@@ -70,8 +70,8 @@ pub(super) struct Dialect {
 }
 
 impl Dialect {
-    /// The dialect of the file that begins with `head`, as far as it is not given. A first line
-    /// that states the separator becomes a comment.
+    /// The dialect of the file that begins with `head`; `separator` and `sign` take precedence. A
+    /// first line that states the separator becomes a comment.
     pub(super) fn of_file(
         head: &mut [u8],
         separator: Option<Separator>,
@@ -128,7 +128,7 @@ impl Dialect {
     }
 }
 
-/// The separator that a first line `sep=;` states, as Excel writes it; the line becomes a comment.
+/// The separator from a first line such as `sep=;`, which Excel writes. The line becomes a comment.
 fn stated(head: &mut [u8]) -> Option<Separator> {
     let from = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let end = head.iter().position(|&byte| byte == b'\n')?;

@@ -76,7 +76,7 @@ fn a_table_without_header_is_read_by_numbers_of_columns_whatever_separates_them(
 }
 
 #[test]
-fn a_first_line_that_states_the_separator_is_no_row_and_dates_of_several_countries_are_read() {
+fn a_separator_line_is_not_a_row_and_dates_of_several_countries_are_read() {
     let plain = "time,rate\n2024-05-14 11:59:59,1.5\n2024-05-14 12:00:00,2.5\n";
     let expected = bytes(text(plain, &RATES));
     for table in [

@@ -1,10 +1,10 @@
-//! The folders of results that may be looked at.
+//! The folders of results that the page may read.
 
 use justfull_report::earlier::is_folder;
 use std::path::{Component, Path, PathBuf};
 
-/// The folder of results or the dataset `name` in `folder` or below it, `.` for itself; none for
-/// another name or a link.
+/// The folder of results or the dataset `name`, relative to `folder`; `.` is `folder`. None for any
+/// other name or a link.
 pub(crate) fn results(folder: &Path, name: &str) -> Option<PathBuf> {
     let mut path = folder.to_path_buf();
     if name.is_empty() {

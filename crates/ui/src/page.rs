@@ -58,7 +58,7 @@ fn looks() -> String {
 mod tests {
     use super::*;
 
-    /// The page of the guide with the lessons.
+    /// The lessons in the guide.
     const GUIDE: &str = include_str!("../../../docs/guide/lessons.md");
 
     #[test]

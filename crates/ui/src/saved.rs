@@ -1,5 +1,5 @@
-//! A folder of earlier results or the dataset of a campaign, in the form in which the page draws a
-//! simulation.
+//! Converts a folder of earlier results, or the dataset of a campaign, to the JSON of a simulation
+//! for the page.
 
 use justfull_campaign::earlier;
 use justfull_report::export::{
@@ -66,7 +66,7 @@ impl Rows {
         self.at(row, name).number()
     }
 
-    /// Whose row it is.
+    /// The run of the row.
     fn whose(&self, row: usize) -> Whose {
         let at = self.number(row, "x_value").map(|x| x.to_string()).unwrap_or_default();
         let (label, settings) = match (self.text(row, "grid"), self.text(row, "x_name")) {
@@ -83,7 +83,7 @@ impl Rows {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Whose {
     scenario: String,
-    /// The point in words.
+    /// The point of the sweep in words.
     label: String,
     /// The swept settings: `a=1; b=2`.
     settings: String,
@@ -91,7 +91,7 @@ struct Whose {
     seed: u64,
 }
 
-/// Values with names, in the order in which they came.
+/// Values with names, in the order of their insertion.
 #[derive(Default)]
 struct Named {
     places: BTreeMap<String, usize>,
@@ -109,13 +109,13 @@ impl Named {
     }
 }
 
-/// What the page draws of a run.
+/// The data of a run for the page.
 #[derive(Default)]
 struct Run {
     flows: Named,
     series: Named,
     queues: [Vec<Value>; 3],
-    /// Width of the bins of the cell and of flows.
+    /// Width of the bins of the cell and of flows, in s.
     bin_s: Option<f64>,
     flow_bin_s: Option<f64>,
 }
@@ -146,7 +146,7 @@ impl Run {
         })
     }
 
-    /// Takes a bin of a flow.
+    /// Adds a bin of a flow.
     fn bin(&mut self, bins: &Rows, row: usize) {
         width(&mut self.flow_bin_s, bins.number(row, "time_s"));
         let name = bins.text(row, "flow");
@@ -167,7 +167,7 @@ impl Run {
     }
 }
 
-/// All runs in the order in which they came.
+/// All runs in the order of their insertion.
 #[derive(Default)]
 struct Runs {
     places: BTreeMap<Whose, usize>,
@@ -235,11 +235,11 @@ pub(crate) fn saved(path: &Path) -> Result<Value, String> {
 
 /// Columns of `runs.csv` about a flow that the page shows.
 const OF_FLOW: [&str; 3] = ["goodput_mbit_s", "dropped_packets", "delivered_packets"];
-/// Times with statistics that it shows.
+/// Times whose statistics the page shows.
 const TIMES: [&str; 2] = ["delay", "rtt"];
 const STATISTICS: [&str; 5] = ["mean", "p50", "p95", "p99", "max"];
 
-/// True for a statistic of a time that the page shows.
+/// True for the column of a shown statistic.
 fn of_times(column: &str) -> bool {
     column.split_once("_ms_").is_some_and(|(of, s)| TIMES.contains(&of) && STATISTICS.contains(&s))
 }
@@ -273,7 +273,7 @@ fn push(list: &mut Value, value: Value) {
     }
 }
 
-/// Sets the width of bins: the start of the second bin.
+/// Sets the width of bins, in s, from the start of the second bin.
 fn width(of: &mut Option<f64>, time: Option<f64>) {
     *of = of.or(time.filter(|time| *time > 0.0));
 }

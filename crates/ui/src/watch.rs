@@ -130,7 +130,7 @@ struct Run {
 /// Changes between two readings, by name.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Point {
-    /// Its number, and the number of its run.
+    /// Number of the point, and number of its run.
     number: u64,
     run: u64,
     /// Time since the start of the run.
@@ -151,7 +151,7 @@ trait Reading {
     fn seconds(&self) -> f64;
     /// Changes since `before`, an earlier reading of the same run.
     fn point(&self, before: &Self) -> Point;
-    /// Values of this moment for the page.
+    /// Values at the time of the reading, for the page.
     fn now(&self) -> Value;
 }
 
@@ -311,7 +311,8 @@ impl Watch {
         self.0.iter().map(|place| place.watched.name()).collect()
     }
 
-    /// The state of place `at`, with its points from number `from` on; none for another place.
+    /// The state of place number `at`, with its points from number `from` on; none if there is no
+    /// such place.
     pub(crate) fn answer(&self, at: usize, from: u64) -> Option<Value> {
         self.0.get(at).map(|place| place.log().answer(from))
     }

@@ -144,7 +144,7 @@ async function buildStudy() {
   await runStudy();
 }
 
-/** The study that the link holds, or the first one. */
+/** Opens the study of the link, or the first study without one. */
 async function fromStudyLink(about) {
   const { scenario, toml, methods, set, seed, runs } = parsed(state.study);
   if (about.scenarios.some(({ name }) => name === scenario)) $("study-scenario").value = scenario;
@@ -157,7 +157,7 @@ async function fromStudyLink(about) {
   if (Number.isInteger(runs)) $("study-runs").value = runs;
 }
 
-/** The field for the value of a setting: its help, default, bounds and choices. */
+/** Prepares the field for the value of a setting: help, default, bounds and choices. */
 function offer(found) {
   const field = $("study-value"), isNumber = ["integer", "number"].includes(found?.type);
   $("study-help").textContent = found?.description || "";
@@ -265,7 +265,7 @@ function lessonOrder({ scenario, set, more, control }, value) {
   return { ...rest, set: [...settings, ...own] };
 }
 
-/** The value of the link if the control may have it, else its first. */
+/** The value of the link if the control allows it, else the control's initial value. */
 function triedIn({ options, from, to, value }) {
   if (options) return options.find(option => option === state.tried) || value;
   const tried = Number(state.tried);

@@ -35,9 +35,9 @@ function tip(legend) {
 }
 
 /**
- * Draws `lines` [{label, colour, dash, width, values, quiet}] over `x` in the element `id`, or redraws
- * the chart that is there if it has the same lines. `points` marks the values; `texts` stand for the
- * numbers 0, 1 and so on of `x`.
+ * Draws `lines` [{label, colour, dash, width, values, quiet}] over `x` in the element `id`. Redraws the
+ * existing chart if it has the same lines. `points` marks the values; `texts` replace the numbers 0, 1
+ * and so on of `x`.
  */
 function draw(id, { x, lines, log, unit, xLabel, yLabel, at, height = 240, range, points = false, texts = null }) {
   const box = $(id);

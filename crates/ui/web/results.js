@@ -1,7 +1,7 @@
 // Earlier runs and campaigns: their list, and the figures of one or two of them.
 
 const results = { folder: "", runs: [], open: [], read: new Map(), shown: [], off: [] };
-/** What can be drawn of runs, and of a swept setting. */
+/** The charts of runs over time, and over a swept setting. */
 const OVER_TIME = { delay: "delay over time", goodput: "goodput over time", cdf: "distribution of the delay", queue: "queue of the RLC over time" };
 const OVER_SETTING = { "p99-over": "99th percentile of the delay over a setting", "mean-over": "mean delay over a setting", "goodput-over": "goodput over a setting" };
 /** Runs whose figures stand together at most. */
@@ -125,7 +125,7 @@ function drawResults() {
   const all = [...new Set(results.shown.flatMap(({ groups }) => groups.flatMap(group => group.runs.map(run => run.method))))];
   const lines = results.shown.flatMap(({ name, groups }, i) => (over ? otherSettings(groups) : [["", [groups.find(one => one.point === point) || groups[0]]]]).flatMap(([beside, own], j) => all.filter(method => own.some(group => group.runs.some(run => run.method === method))).map(method => {
     const looks = look(method, all);
-    // The second folder, and other settings, have the colours of the first in other dashes.
+    // The second folder and other settings have the same colours with other dashes.
     const dash = i + j ? DASHES[(DASHES.findIndex(d => d === looks.dash) + 4 * i + j) % DASHES.length] : looks.dash;
     const label = [method, beside].filter(Boolean).join(", ");
     const groups = own.map(({ point, settings, runs }) => ({ point, settings, runs: runs.filter(run => run.method === method) })).filter(group => group.runs.length);
@@ -150,7 +150,7 @@ function drawResults() {
   ]);
 }
 
-/** The points of a sweep by their other settings: [[the others in words, points]]. */
+/** Groups the points of a sweep by the settings other than the x axis: [[settings in words, points]]. */
 function otherSettings(groups) {
   const found = new Map();
   for (const group of groups) {
@@ -161,7 +161,7 @@ function otherSettings(groups) {
   return [...found];
 }
 
-/** Means over seeds at each value of a setting, of lines [{label, look, groups}]. */
+/** Draws means over seeds at each value of a setting, for lines [{label, look, groups}]. */
 function drawOver(id, what, flow, name, lines) {
   const get = { "p99-over": f => f?.delay?.p99, "mean-over": f => f?.delay?.mean, "goodput-over": f => f?.goodput_mbit_s }[what];
   const texts = [...new Set(lines.flatMap(line => line.groups.map(group => group.settings.get(name))))].filter(text => text != null);

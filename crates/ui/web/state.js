@@ -49,7 +49,7 @@ function fromLink() {
   } catch { return {}; }
 }
 
-/** An object that a link holds as JSON; an empty one for any other text. */
+/** The object in the JSON text of a link; an empty object for any other text. */
 function parsed(text) {
   try {
     const value = JSON.parse(text || "{}");
@@ -99,7 +99,7 @@ function order(of = state) {
 
 const quote = text => /^[\w@.,:=/+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The file that an edited text belongs in, or the name of a shipped scenario. */
+/** The file name for an edited text, or the name of a shipped scenario. */
 const source = ({ scenario, toml }) => toml === undefined ? scenario : "study.toml";
 
 function asCommand({ scenario, toml, methods, set, seed, runs }) {

@@ -1,5 +1,5 @@
-//! `cargo xtask bench aqm`: the cost of each AQM for a packet, beside CoDel's, and of the
-//! lanes of Justfull and Justfull-2, beside FQ-CoDel's.
+//! `cargo xtask bench aqm`: compares the cost per packet of each AQM with CoDel, and of the lanes
+//! of Justfull and Justfull-2 with FQ-CoDel.
 //!
 //! The program is `aqm_bench` in `crates/queue/examples`, which describes the load. Each AQM gets a
 //! short load and one twice as long again, both counted in instructions. The difference, less the

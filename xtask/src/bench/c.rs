@@ -1,10 +1,10 @@
-//! `cargo xtask bench c`: the cost of the C library's calls, beside the same calls in Rust: of the
-//! gate for a packet, of RAPID's control for a step of its load.
+//! `cargo xtask bench c`: compares the cost of calls of the C library with the same calls in Rust:
+//! for the gate per packet, for RAPID's control per step of its load.
 //!
 //! The programs are `crates/ran/examples/gate_bench.rs` and `crates/c/examples/gate_bench.c`, and
-//! `crates/rapid/examples/control_bench.rs` and `crates/c/examples/rapid_bench.c`: two and two with
-//! one load. Each gets a short load and one three times as long, both counted in instructions. The
-//! difference, less that of the load alone, is the cost.
+//! `crates/rapid/examples/control_bench.rs` and `crates/c/examples/rapid_bench.c`: each pair has
+//! the same load. Each program runs a short load and a load three times as long. The difference of
+//! their instructions, less the same difference of the load without calls, is the cost.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ use crate::{Failure, Outcome, process};
 /// Items of the short and the long load.
 const ITEMS: [u64; 2] = [30_000, 90_000];
 
-/// Most instructions through C, as a multiple of those in Rust.
+/// Greatest ratio of the instructions through C to the instructions in Rust.
 const CEILING: f64 = 1.2;
 
 /// Two programs with one load.
@@ -26,8 +26,8 @@ struct Pair {
     kinds: &'static [&'static str],
 }
 
-/// The measured loads: offers and polls, and these with a report of each departure and slot;
-/// samples, reports and timers of a control.
+/// The measured loads. Gate: offers and polls, without and with a report of each departure and
+/// slot. Control: samples, reports and timers.
 const PAIRS: [Pair; 2] = [
     Pair {
         package: "justfull-ran",
@@ -43,7 +43,7 @@ const PAIRS: [Pair; 2] = [
     },
 ];
 
-/// The loads that must keep to the ceiling.
+/// The loads with a limit of [`CEILING`].
 const BOUND: [&str; 2] = ["fixed", "rapid"];
 
 /// Instructions for an item.
@@ -102,7 +102,7 @@ fn compiled(root: &Path, pair: &Pair, beside: &Path) -> Outcome<PathBuf> {
     Ok(program)
 }
 
-/// Instructions for an item of load `kind`, without the load's own.
+/// Instructions for an item of load `kind`, less the instructions of the load generator.
 fn cost(program: &Path, kind: &str) -> Outcome<f64> {
     let [short, long] = ITEMS;
     let count = |kind: &str| -> Outcome<f64> {

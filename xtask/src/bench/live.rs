@@ -4,11 +4,11 @@
 //! The program is `live_bench` in `crates/live/examples`. Each round runs all its measurements in
 //! turn, so that other work on the machine affects all of them; limits apply to medians over the
 //! rounds and to their ratios. Throughput is TCP with CUBIC between two namespaces, whose sender
-//! and receiver share the machine's cores with the driver: once with a forwarder that only copies
-//! single datagrams in between, once with the whole stack, which exchanges many segments with the
-//! kernel at once, and once with the stack and single datagrams. Lateness is measured in the loop
-//! of a live run with 100 Mbit/s, down or up over the uplink's stack, and in a loop that only wakes
-//! as often.
+//! and receiver share the machine's cores with the driver. Three programs run between the
+//! namespaces: a forwarder that only copies single datagrams, the whole stack with merged segments
+//! (GSO and GRO), and the stack with single datagrams. Lateness is measured in the loop of a live
+//! run with 100 Mbit/s, down or up over the uplink's stack, and in a bare loop with the same
+//! wake-ups.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,14 +24,13 @@ const ROUNDS: [usize; 2] = [5, 3];
 /// Least throughput through the stack, in Gbit/s; the goal is 1.
 const FLOOR_GBIT_PER_S: f64 = 0.3;
 
-/// Least times the forwarder's throughput, with many segments at once and with single datagrams
-/// (goal 0.8).
+/// Least ratio of the stack's throughput to the forwarder's, with merged segments and with single
+/// datagrams (goal 0.8).
 const FLOOR_RATIO: f64 = 2.0;
 const FLOOR_RATIO_SINGLE: f64 = 0.4;
 
-/// Most times by which the 99th percentile of lateness at slots of 1 ms or 500 us may exceed the
-/// bare loop's (goal 1.5); a quarter of the period is allowed in any case, since a run beyond that
-/// is late.
+/// Greatest ratio of the 99th percentile of lateness at slots of 1 ms or 500 us to the bare loop's
+/// (goal 1.5). A quarter of the period is allowed in any case.
 const CEILING_P99_RATIO: f64 = 3.0;
 
 /// Largest share of slots of 125 us that miss their wake-up, above the bare loop's share.
@@ -109,7 +108,7 @@ struct Found {
 
 /// A measurement of lateness.
 struct Slots {
-    /// Its command, and the duration of a slot in microseconds.
+    /// Subcommand of `live_bench`, and the duration of a slot in microseconds.
     command: &'static str,
     slot: &'static str,
     pair: Pair<Lateness>,

@@ -1,5 +1,5 @@
-//! `cargo xtask bench page`: times of the page of `justfull ui` in headless Chromium. The test
-//! `bench::times` of `crates/cli/tests/ui.rs` measures them with a release build.
+//! `cargo xtask bench page`: times of the page of `justfull ui` in headless Chromium, from a
+//! release build of the test `bench::times` in `crates/cli/tests/ui.rs`.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{Failure, Outcome, process};
 
-/// Figures of the page with the most that they may be, in ms.
+/// Figures of the page with their upper limits, in ms.
 const BARS: [(&str, f64); 3] =
     [("first_paint_ms", 1_000.0), ("slider_p95_ms", 100.0), ("million_points_p95_ms", 100.0)];
 
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_figures_are_the_line_of_json_among_the_tests_words() {
+    fn figures_come_from_the_json_line_of_the_test_output() {
         let found = figures("running 1 test\n\n{\"slider_p95_ms\":80.5}\ntest bench::times ... ok");
         assert_eq!(found.expect("figures")["slider_p95_ms"], 80.5);
         assert!(figures("running 0 tests").is_none());

@@ -41,7 +41,7 @@ const CASES: [Case; 4] = [
 const IDLE_BYTES: f64 = 400.0;
 /// Most share of a core, in percent, that reports each millisecond may cost above one a second.
 const REPORTS_PERCENT: f64 = 5.0;
-/// Goal for the share of a core, in percent, that the control of a site takes beside its workers.
+/// Upper goal for the load of a site's control process, without its workers, in percent of a core.
 const SITE_PERCENT: f64 = 10.0;
 /// Size of a pipe of the proxy.
 const PIPE_BYTES: f64 = 262_144.0;
@@ -100,7 +100,8 @@ fn figure(line: &Value, name: &str) -> Outcome<f64> {
     line[name].as_f64().ok_or_else(|| Failure::Check(format!("proxy_bench said no {name}: {line}")))
 }
 
-/// The line about a site: 64 cells, 2 000 UEs, data on every connection, reports each 10 ms.
+/// The line about a site: 64 cells, 2 000 UEs, data on every connection, a report about each UE
+/// every 10 ms.
 fn site(line: &Value) -> Outcome<String> {
     let of = |name: &str| figure(line, name);
     let control = of("control_percent")?;

@@ -11,7 +11,7 @@ use crate::Outcome;
 /// Longest time of `site` in milliseconds: what it simulates.
 const CEILING_MS: f64 = 10_000.0;
 
-/// How many times as fast two threads are as one, at least.
+/// Least speedup of two threads over one.
 const GAIN_FLOOR: f64 = 1.8;
 
 /// Most bytes of a quiet UE.
@@ -51,12 +51,12 @@ fn least_ms(runs: &[Run]) -> f64 {
 }
 
 impl Measured {
-    /// Bytes of a quiet UE.
+    /// Memory of a quiet UE in bytes.
     fn quiet_bytes(&self) -> f64 {
         (self.quiet.rss_kib as f64 - self.few.rss_kib as f64) * 1024.0 / QUIET
     }
 
-    /// How many times as fast two threads are as one.
+    /// Speedup of two threads over one.
     fn gain(&self) -> f64 {
         least_ms(&self.one) / least_ms(&self.two)
     }

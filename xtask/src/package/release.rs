@@ -1,5 +1,5 @@
-//! What a release has beside its packages: the tree as an archive, a Homebrew formula that builds
-//! it, a bill of materials (CycloneDX), and the checksums of all.
+//! The files of a release other than packages: an archive of the source tree, a Homebrew formula
+//! that builds it, a bill of materials (CycloneDX), and the checksums of all files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::{Outcome, dist, process};
 
 const FORMULA: &str = include_str!("justfull.rb");
 
-/// Writes them into `out`, which holds the packages of `version`.
+/// Writes these files into `out`, the folder with the packages of `version`.
 pub(super) fn make(root: &Path, version: &str, out: &Path) -> Outcome {
     let archive = out.join(format!("justfull-{version}.tar.gz"));
     let mut git = Command::new("git");
@@ -40,7 +40,7 @@ pub(super) fn make(root: &Path, version: &str, out: &Path) -> Outcome {
     Ok(())
 }
 
-/// A line for each of `files`, by its name in `out`.
+/// A line with the SHA-256 checksum of each of `files`, by its name in `out`.
 fn checksums(out: &Path, files: &[PathBuf]) -> Outcome<String> {
     let names = files.iter().filter_map(|file| file.file_name());
     process::stdout_of(Command::new("sha256sum").args(names).current_dir(out))
@@ -54,7 +54,7 @@ fn formula(version: &str, sum: &str) -> String {
 fn bill(version: &str, parts: &[Part]) -> Value {
     let component = |part: &Part| {
         let Part { name, version, licence, registry } = part;
-        // Older packages separate licences by a slash.
+        // Some packages separate licences by a slash.
         let licence = licence.replace('/', " OR ").replace("  ", " ");
         let mut one = json!({
             "type": "library", "name": name, "version": version,

@@ -1,16 +1,16 @@
-//! What no method can beat in a case, beside the best method's value.
+//! The floor of a case: bounds on every method, with the best method's values.
 
 use super::{Flow, elastic};
 use serde::Serialize;
 
-/// A method's figures beside the floor of its run.
+/// A method's figures compared with the floor of its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OfFloor {
-    /// 99th percentile of the low-latency packets' delay over the least.
+    /// 99th percentile of the low-latency packets' delay, as a ratio to the floor; at least 1.
     pub delay: Option<f64>,
-    /// Goodput of the other flows over the most; none without the schedule's.
+    /// Goodput of the other flows, as a ratio to the floor; none without the schedule's goodput.
     pub goodput: Option<f64>,
-    /// 95th percentile of the download's round trips less the schedule's, in ms.
+    /// 95th percentile of the download's round trips less the schedule's value, in ms.
     pub round_trip_ms: Option<f64>,
 }
 
@@ -28,32 +28,33 @@ impl OfFloor {
     }
 }
 
-/// A bound, what the schedule reaches, and the best method.
+/// A bound, the schedule's value, and the best method with its value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Beside {
-    /// No method can be better.
+    /// The bound on every method.
     pub floor: Option<f64>,
-    /// The schedule's, where it exists.
+    /// The schedule's value; none where no schedule exists.
     pub schedule: Option<f64>,
-    /// The best method's.
+    /// The best method's value.
     pub best: Option<f64>,
-    /// Its name.
+    /// The best method's name.
     pub method: Option<String>,
 }
 
 /// The floor of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Floors {
-    /// 99th percentile of the low-latency packets' delay, in ms, of the methods that drop none.
+    /// 99th percentile of the low-latency packets' delay, in ms; `best` is of the methods that drop
+    /// none of them.
     pub delay_ms: Beside,
-    /// Goodput of all other flows to the phones.
+    /// Goodput of all other flows to the phones, in Mbit/s.
     pub goodput_mbit_s: Beside,
     /// 95th percentile of the download's round trips, in ms.
     pub round_trip_ms: Beside,
 }
 
 impl Floors {
-    /// The floor of a case with these runs by method: of each bound the loosest.
+    /// The floor of a case with these runs by method: the loosest of the runs' bounds.
     pub(super) fn of(runs: &[(&String, &Vec<Flow>)]) -> Self {
         let lossless = |flow: &&Flow| flow.low_latency && flow.dropped == 0.0;
         let urgent = |flows: &[Flow]| flows.iter().find(|flow| flow.low_latency).cloned();
@@ -79,7 +80,7 @@ impl Floors {
     }
 }
 
-/// The flow whose round trips count.
+/// The flow with the measured round trips.
 fn download(flows: &[Flow]) -> Option<&Flow> {
     flows.iter().find(|flow| flow.name == "download")
 }
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_method_for_delay_drops_none_and_each_bound_stands_beside_its_best() {
+    fn a_floor_has_the_best_value_and_for_delay_only_of_methods_without_drops() {
         let (a, b) = (String::from("A"), String::from("B"));
         let (of_a, of_b) = (run(2.5, 1.0, 19.0), run(3.0, 0.0, 18.0));
         let floors = Floors::of(&[(&a, &of_a), (&b, &of_b)]);

@@ -1,4 +1,4 @@
-//! The rows of a dataset, of its campaign or all.
+//! The rows of a dataset: all rows, or the rows of its campaign's jobs.
 
 use super::{Dataset, with_rows};
 use crate::VERSION;
@@ -15,13 +15,13 @@ use std::path::Path;
 /// The cells of a row, by the names of their columns.
 pub type Row = Map<String, Value>;
 
-/// Bytes of parts and rows that are read without their campaign.
+/// Limit on the bytes of the parts, and on the rows, that a reader without the campaign takes.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_ROWS: usize = 1_000_000;
-/// Bytes of their texts. A short part can repeat a long text in each row.
+/// Limit on the bytes of texts in these rows. A short part can repeat a long text in each row.
 const MOST_TEXT: usize = 256 << 20;
 
-/// The rows that have been read, and the bytes of their texts.
+/// Rows read so far, and the bytes of their texts.
 #[derive(Default)]
 struct Read {
     rows: Vec<Row>,
@@ -29,7 +29,7 @@ struct Read {
 }
 
 impl Read {
-    /// Takes a row. False if they are too many or too long.
+    /// Takes a row. False if the rows exceed a limit.
     fn take(&mut self, row: Row) -> bool {
         self.text += row.values().filter_map(Value::as_str).map(str::len).sum::<usize>();
         self.rows.push(row);
@@ -42,10 +42,10 @@ impl Read {
 }
 
 impl Dataset {
-    /// Opens the folder at `path` for its rows alone, without its campaign.
+    /// Opens the folder at `path` to read its rows, without its campaign.
     ///
     /// # Errors
-    /// Another version has made it, it cannot be read, or its ledger is too large.
+    /// The folder is of another version, it cannot be read, or its ledger is too large.
     pub(crate) fn alone(path: &Path) -> Result<Self, Failure> {
         let ledger = path.join(ledger::NAME);
         let bytes = fs::metadata(&ledger).map_or(0, |found| found.len());
@@ -57,8 +57,7 @@ impl Dataset {
         Ok(Self { damaged, ..Self::of(path, None, lines) })
     }
 
-    /// The rows of all finished jobs of `campaign`. They have the columns that identify a row, and
-    /// those in `columns`.
+    /// The rows of all finished jobs of `campaign`, with the identifying columns and `columns`.
     ///
     /// # Errors
     /// A part's file has changed, or a line of the ledger is damaged.
@@ -138,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_end_before_their_texts_fill_the_memory() {
+    fn a_reader_stops_at_the_limit_on_bytes_of_texts() {
         let row: Row = [("flow".to_owned(), "x".repeat(1 << 20).into())].into_iter().collect();
         let mut read = Read::default();
         let taken = (0..1000).take_while(|_| read.take(row.clone())).count();

@@ -102,8 +102,8 @@ impl Radio {
         }
     }
 
-    /// The rest of the table `uplink` with a stack: in NR's uplink slots, with the method in the
-    /// cell alone or at both ends; none over other radios.
+    /// The rest of the table `uplink` with a stack: NR's uplink slots, and the method in the cell
+    /// only or at both ends; none over other radios.
     pub(super) fn uplink(&self, bearers: u8, at: &str) -> Option<String> {
         let Self::Blocks { rlc, name, .. } = self else { return None };
         if !name.starts_with("nr") {

@@ -143,7 +143,7 @@ impl Mix {
         self.flows.iter().filter(|flow| !flow.low_latency).map(|flow| flow.name)
     }
 
-    /// Someone uploads.
+    /// A phone has an upload.
     pub(super) const fn uploads(&self) -> bool {
         self.uplink_mbit_s.is_some()
     }

@@ -1,4 +1,4 @@
-//! Variants of the method Justfull-2 in drawn cases: without a part, or with another constant.
+//! Variants of the method Justfull-2 in drawn cases: one part off, or one constant changed.
 
 use serde::Deserialize;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ pub struct Variant {
     pub lanes: toml::Table,
 }
 
-/// Justfull-2 without one of its parts each; `justfull explain lanes` has the parts.
+/// Justfull-2 with one of its parts off; `justfull explain lanes` describes the parts.
 const WITHOUT: [(&str, &str); 7] = [
     ("without classes", "classes = false"),
     ("without reach", "reach = \"0s\""),
@@ -56,21 +56,21 @@ pub fn tables(of_parts: bool) -> String {
     variants.iter().map(table).collect()
 }
 
-/// The names of the variants of a study, each with its form for CU and DU apart.
+/// The names of the variants of a study, each with its form for a split CU and DU.
 pub fn names(of_parts: bool) -> impl Iterator<Item = String> {
     let variants: &[(&str, &str)] = if of_parts { &WITHOUT } else { &OTHER };
     variants.iter().flat_map(|(name, _)| [(*name).to_owned(), format!("{name}-split")])
 }
 
 impl Variant {
-    /// Its methods in a scenario: in the RLC, and for CU and DU apart.
+    /// Its two methods in a scenario: lanes in the RLC, and lanes in SDAP for a split CU and DU.
     pub(super) fn toml(&self) -> String {
         let Self { name, lanes } = self;
         let mut toml = String::new();
         let settings: String =
             lanes.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
         let lanes = format!("{{ kind = \"lanes\"{settings} }}");
-        // Text takes everything.
+        // Writing to a string cannot fail.
         let _ = write!(
             toml,
             "[[method]]\nname = \"{name}\"\ntitle = \"Justfull-2 {name}\"\n[method.set]\n\

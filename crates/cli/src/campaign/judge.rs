@@ -151,7 +151,7 @@ fn shown(args: &JudgeArgs, verdicts: &Verdicts) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The bounds of a case, each with what the schedule reaches and the best method.
+/// The bounds of a case, each with the schedule's value and the best method.
 fn beside(floors: &Floors) -> String {
     let line = |name: &str, unit: &str, of: &Beside| {
         let [floor, schedule, best] =

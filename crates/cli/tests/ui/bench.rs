@@ -1,9 +1,9 @@
-//! Times of the page in a browser, of which `cargo xtask bench page` judges the percentiles.
+//! Measures times of the page in a browser. `cargo xtask bench page` judges their percentiles.
 
 use super::{Browser, Served, drawn};
 use serde_json::{Value, json};
 
-/// Times of 50 moves of a slider until the views are redrawn, in ms.
+/// Times from each of 50 moves of a slider to the end of the redraw, in ms.
 const MOVES: &str = "(async () => {
     const slider = document.querySelector('[data-key=buffer]'), times = [];
     const redrawn = () => Number($('main').dataset.redrawn);

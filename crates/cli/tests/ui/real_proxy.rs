@@ -1,4 +1,4 @@
-//! A proxy between a UE and a server in namespaces, which the page watches.
+//! The page watches a real proxy between a UE and a server in network namespaces.
 
 use super::{Browser, Served};
 use justfull_net::chain::{Chain, Mtus, Place, can_build};
@@ -16,10 +16,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 const JUSTFULL: &str = env!("CARGO_BIN_EXE_justfull");
-/// Longest wait for anything.
+/// Timeout of each wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The value, once there is one.
+/// Polls `found` until it returns a value.
 fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let end = now() + LIMIT;
     loop {
@@ -31,12 +31,12 @@ fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A process that ends with this.
+/// A process that is killed on drop.
 struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -61,7 +61,7 @@ fn proxy(chain: &Chain, folder: &Path) -> Process {
     Process(child.expect("it starts"))
 }
 
-/// What the program itself answers to `proxy WHAT --json`.
+/// The output of `justfull proxy WHAT --json`.
 fn told(folder: &Path, what: &str) -> Option<Value> {
     let done = Command::new(JUSTFULL)
         .args(["proxy", what, "--json", "--socket"])
@@ -71,7 +71,7 @@ fn told(folder: &Path, what: &str) -> Option<Value> {
     serde_json::from_slice(&done.stdout).ok().filter(|_| done.status.success())
 }
 
-/// Reports that the UE could have 10 Mbit/s, each 10 ms, until `stop`.
+/// Writes a report of 10 Mbit/s of capacity for the UE every 10 ms, until `stop`.
 fn report(folder: &Path, stop: &AtomicBool) {
     let mut file = OpenOptions::new().append(true).open(folder.join("reports")).expect("a file");
     for n in 1_u64.. {
@@ -105,7 +105,7 @@ fn download(chain: &Chain, stop: &Arc<AtomicBool>) -> thread::JoinHandle<()> {
     thread::spawn(move || {
         let mut part = vec![0; 65_536];
         while !stop.load(Ordering::Relaxed) && stream.read(&mut part).is_ok_and(|read| read > 0) {
-            // The radio's rate, at most: the kernel's links have none.
+            // Limits the rate of the download, since the links of the namespaces have no limit.
             thread::sleep(Duration::from_millis(5));
         }
     })
@@ -134,7 +134,7 @@ fn a_proxy_in_service_is_watched_with_the_capacity_rates_and_windows_of_its_own_
     client.join().expect("it ends");
 }
 
-/// Holds the page's answer against the proxy's.
+/// Compares the page's values with the proxy's values.
 fn watched(page: &Served, folder: &Path) -> Result<(), String> {
     let flow = until("the proxy reports the connection with its window", || {
         let flows = told(folder, "flows")?;
@@ -173,7 +173,7 @@ fn watched(page: &Served, folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Looks at the page in a browser.
+/// Checks the page in a browser.
 fn looked_at(page: &Served) -> Result<(), String> {
     let Some(mut browser) = Browser::new() else { return Ok(()) };
     browser.open(&format!("{}#view=live", page.url));

@@ -1,11 +1,11 @@
-//! The report in a browser: its tables sort, and its charts are explored.
+//! Tests the report in a browser: sorting of tables, and interactive charts.
 
 use super::{Browser, results};
 use serde_json::json;
 use tempfile::TempDir;
 
 #[test]
-fn a_reports_tables_sort_and_its_charts_show_values_zoom_and_hide_methods() {
+fn tables_of_a_report_sort_and_its_charts_show_values_zoom_and_hide_methods() {
     let Some(mut browser) = Browser::new() else { return };
     let folder = TempDir::new().expect("a folder");
     results(folder.path(), "r", &[]);

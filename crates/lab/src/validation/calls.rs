@@ -40,10 +40,10 @@ const MEDIA: f64 = 1200.0 / 1240.0;
 const DEEP: Link =
     Link { mbit_s: 10.0, slot_us: 1000.0, rtt_ms: 50.0, queue: FIFO, loss: 0.0, from: 20, to: 60 };
 
-/// Fast enough for any call, in short slots.
+/// A link faster than any call, in short slots.
 const FAST: Link = Link { mbit_s: 50.0, slot_us: 200.0, ..DEEP };
 
-/// With slots of a whole number of bytes.
+/// A link with a whole number of bytes in each slot.
 const SLOW: Link = Link { mbit_s: 2.0, slot_us: 800.0, from: 60, to: 120, ..DEEP };
 
 /// Three runs of `flows` over `link`.

@@ -11,7 +11,7 @@ pub fn over_time_in_words(what: OverTime) -> String {
     words::of_quantity(what.name, what.unit)
 }
 
-/// The lines of `what` in the runs with `seed`, else the means over all runs.
+/// The lines of `what`: of the runs with `seed`, or the means over all runs without a seed.
 pub(super) fn series(
     folders: &[Folder],
     what: OverTime,

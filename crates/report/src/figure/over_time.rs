@@ -111,10 +111,11 @@ pub(super) fn goodput_over_time(group: &Group, number: usize, palette: &Palette)
     over_time(group, number, palette, &quantity)
 }
 
-/// Most numbers of one chart.
+/// Most values in one chart.
 const MOST_NUMBERS: usize = 40_000;
 
-/// The data of the figures over time, for charts that a reader explores; none of a larger figure.
+/// The data of the figures over time, for interactive charts. A figure with more than
+/// [`MOST_NUMBERS`] values has no chart.
 pub(crate) fn charts(group: &Group, number: usize, palette: &Palette) -> Vec<Value> {
     let chart = |is_delay| chart(group, number, palette, is_delay);
     [true, false].into_iter().filter_map(chart).collect()
@@ -144,7 +145,7 @@ fn chart(group: &Group, number: usize, palette: &Palette, is_delay: bool) -> Opt
     })
 }
 
-/// The line of a method in the panel of the flow `name`; of delays with its band.
+/// The line of a method in the panel of the flow `name`; a line of delays has a band.
 fn line(run: &RunResult, look: &PaperLook, name: &str, is_delay: bool) -> Option<Value> {
     let flow = run.series.flows.iter().find(|flow| flow.name == name)?;
     let mut line =
@@ -165,7 +166,7 @@ fn printable(name: &str) -> String {
     name.replace(char::is_control, "\u{fffd}")
 }
 
-/// A value with three digits behind the point.
+/// A value rounded to three decimals.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }

@@ -6,20 +6,20 @@ use justfull_lab::model::{Comparison, Group};
 use justfull_lab::stats::Summary;
 use justfull_run::results::RunResult;
 
-/// A method over its seeds.
+/// The figures of a method over its seeds.
 struct Of<'a> {
     method: &'a str,
-    /// 99th percentile of the delay of the flow that is judged.
+    /// 99th percentile of the judged flow's delay, in ms.
     p99_ms: Summary,
-    /// Goodput of that flow, and of the others.
+    /// Goodput of the judged flow, and of the other flows, in Mbit/s.
     own: f64,
     others: f64,
 }
 
-/// Least share of the best goodput that a good method keeps.
+/// The best method of the answer has at least this share of the best goodput.
 const KEPT: f64 = 0.95;
 
-/// The answer for the first point with two methods or more, in HTML; empty without one.
+/// The answer for the first point with two methods or more, in HTML; empty without such a point.
 pub(super) fn answer(comparison: &Comparison) -> String {
     let found = comparison.groups.iter().find_map(of_group);
     found.map_or_else(String::new, |text| format!("<p class=\"answer\">{text}</p>"))
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use justfull_lab::model::example;
 
-    /// The text of the answer where the call waits as `delays` say, by seed.
+    /// The text of the answer for these delays of the call, by method and seed, in ms.
     fn text(delays: [(&str, &[f64]); 2]) -> String {
         answer(&comparison(delays))
     }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_that_drops_the_flow_which_is_judged_is_not_the_best() {
+    fn a_method_that_drops_the_judged_flow_is_not_the_best() {
         let mut comparison = comparison([("Vanilla", &[100.0]), ("Discard", &[1.0])]);
         let runs = &mut comparison.groups[0].runs;
         (runs[0].flows[0].goodput_mbit_s, runs[1].flows[0].goodput_mbit_s) = (10.0, 5.0);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_names_the_slowest_and_the_best_method_and_what_the_seeds_allow_to_say() {
+    fn the_answer_names_slowest_and_best_method_and_compares_their_intervals() {
         let apart = text([("Vanilla", &[100.0, 102.0, 104.0]), ("<b>", &[2.0, 2.1, 2.2])]);
         // Student's t of two degrees of freedom, 4.303, times 2 and 0.1, over the root of three.
         assert!(apart.contains("Under <b>Vanilla</b> one packet of call"), "{apart}");

@@ -1,4 +1,4 @@
-// Tables that sort and charts to explore. Without this script the page shows the same tables and pictures.
+// Makes tables sortable and charts interactive. Without this script the page shows the same tables and pictures.
 "use strict";
 (() => {
   const make = (name, attributes, ...children) => {
@@ -10,12 +10,12 @@
     return element;
   };
 
-  // A row, with those that belong to it, moves as one.
+  // A sort keeps a row and its sub-rows together.
   const grouped = body => [...body.rows].reduce((groups, row) => {
     if (groups.length && (row.classList.contains("part") || row.classList.contains("note"))) groups.at(-1).push(row); else groups.push([row]);
     return groups;
   }, []);
-  // 5G-BDP is a name.
+  // `5G-BDP` is a name, not the number 5.
   const number = text => /^[-+]?[\d.]+(e[-+]?\d+)?(?![\w.-])/.test(text) ? parseFloat(text) : null;
   const sort = (table, column, head) => {
     const down = head.getAttribute("aria-sort") === "ascending", body = table.tBodies[0], groups = grouped(body);

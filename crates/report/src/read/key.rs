@@ -17,7 +17,7 @@ pub(crate) struct Key {
     pub(crate) flow: String,
 }
 
-/// Reads a row and keeps these columns.
+/// Reads a row and keeps only these columns.
 pub(super) struct Wanted<'a>(pub(super) &'a [&'a str]);
 
 impl<'de> DeserializeSeed<'de> for Wanted<'_> {

@@ -22,7 +22,7 @@ pub struct OverTime {
 /// The lines of a quantity: times and values of the bins; a bin without a value is not a number.
 pub(crate) type Lines = BTreeMap<Key, Vec<(f64, f64)>>;
 
-/// The mean of values that come one by one; not a number without a value.
+/// A running mean; not a number without a value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
     sum: f64,
@@ -85,7 +85,8 @@ impl Folder {
         });
     }
 
-    /// The lines of `what` in the runs with `seed`, else the means over all runs that have a value.
+    /// The lines of `what`: of the runs with `seed`, or without a seed the means over all runs that
+    /// have a value.
     pub(crate) fn over_time(&self, what: OverTime, seed: Option<u64>) -> Result<Lines, String> {
         let file = self.path.join(if what.of_flow { "flow_series.csv" } else { "series.csv" });
         let wrong = |why: &dyn Display| format!("{}: {why}", file.display());
@@ -97,7 +98,7 @@ impl Folder {
         };
         let (of_seed, time, value) = (place("seed")?, place("time_s")?, place(what.name)?);
         let mut seeds: Vec<u64> = Vec::new();
-        // Times are not negative, so their bits have their order.
+        // Times are not negative, so their bits sort like their values.
         let mut found: BTreeMap<Key, BTreeMap<u64, Mean>> = BTreeMap::new();
         let mut row = StringRecord::new();
         while reader.read_record(&mut row).map_err(|e| wrong(&e))? {

@@ -1,4 +1,4 @@
-//! The bounds beside all choices of packets, and beside figures worked out by hand.
+//! Compares the bounds with all choices of packets and with figures worked out by hand.
 
 use super::*;
 use justfull_base::Rng;
@@ -11,7 +11,7 @@ fn at(time: u64) -> Instant {
     Instant::ZERO + ms(time)
 }
 
-/// A floor over slots of these bytes, one each ms from 0 on.
+/// A floor with slots of these bytes, one per ms from 0 ms on.
 fn floor(bytes: &[u64], urgent: Vec<Urgent>) -> Floor<'static> {
     let slot = |(time, bytes): (u64, &u64)| Slot { at: at(time), bytes: *bytes };
     Floor {
@@ -50,7 +50,8 @@ fn result() -> RunResult {
     RunResult { flows: vec![flow("call", 0), flow("download", 1)], ..RunResult::default() }
 }
 
-/// Most of `packets` of which each can leave whole within `time`, by trying all sets of them.
+/// Greatest number of `packets` that can each leave whole within `time`, from a search over all
+/// sets of packets.
 fn tried(floor: &Floor<'_>, packets: &[Urgent], time: Duration) -> u32 {
     let fits = |set: u32| {
         let mut left: Vec<u64> = floor.slots.iter().map(|slot| slot.bytes).collect();
@@ -70,7 +71,7 @@ fn tried(floor: &Floor<'_>, packets: &[Urgent], time: Duration) -> u32 {
 }
 
 #[test]
-fn no_choice_of_packets_sends_more_in_time_than_the_bound_and_equal_ones_reach_it() {
+fn no_set_of_packets_beats_the_bound_and_packets_of_equal_size_reach_it() {
     let mut rng = Rng::stream(1, "floor");
     let mut reached = 0;
     for n in 0..400 {
@@ -97,8 +98,8 @@ fn no_choice_of_packets_sends_more_in_time_than_the_bound_and_equal_ones_reach_i
 }
 
 #[test]
-fn the_bounds_and_the_schedule_are_those_worked_by_hand() {
-    // Slots of 1000 B but for an outage from 3 to 7 ms; packets of 200 B at 0, 2 and 4 ms.
+fn bounds_and_schedule_equal_figures_worked_out_by_hand() {
+    // Slots of 1000 B with an outage from 3 to 7 ms; packets of 200 B at 0, 2 and 4 ms.
     let slots = [1000, 1000, 1000, 0, 0, 0, 0, 0, 1000, 1000];
     let urgent = [0, 2, 4].map(|time| packet(time, 200, Some(9))).to_vec();
     let mut floor = floor(&slots, urgent);
@@ -106,11 +107,11 @@ fn the_bounds_and_the_schedule_are_those_worked_by_hand() {
     floor.hold(&mut found);
     assert_eq!(found.broken, None);
     let of = |i: usize| **found.flows[i].floor.as_ref().expect("a floor");
-    // The last packet waits from 4 to 8 ms; a microsecond below.
+    // The last packet waits from 4 to 8 ms; the result is 1 us lower.
     assert_eq!(of(0).delay_ms_p99, Some(3.999));
-    // 99 % of the way from 0 over 0 to 4 ms.
+    // The 99th percentile of the delays 0, 0 and 4 ms, interpolated.
     assert!(of(0).schedule_delay_ms_p99.is_some_and(|delay| (delay - 3.92).abs() < 1e-9));
-    // 5000 B less 600 B, of which 0.9 are payload, in 10 ms.
+    // 5000 B less 600 B, with a payload share of 0.9, in 10 ms.
     let mbit_s = 4400.0 * 0.9 * 8e-6 / 0.01;
     assert!(of(1).goodput_mbit_s.is_some_and(|most| (most - mbit_s).abs() < 1e-9));
     assert_eq!(of(1).schedule_goodput_mbit_s, of(1).goodput_mbit_s);
@@ -121,7 +122,7 @@ fn the_bounds_and_the_schedule_are_those_worked_by_hand() {
 }
 
 #[test]
-fn a_run_that_beats_a_bound_is_broken_and_named() {
+fn a_run_that_beats_a_bound_reports_a_broken_invariant() {
     let slots = [1000; 10];
     let broken = |change: &dyn Fn(&mut Floor<'_>, &mut RunResult)| {
         let urgent = vec![packet(0, 1500, Some(1)), packet(0, 1500, Some(2))];
@@ -133,7 +134,7 @@ fn a_run_that_beats_a_bound_is_broken_and_named() {
     assert_eq!(broken(&|_, _| ()), "");
     let early = broken(&|floor, _| floor.urgent[1].left = Some(at(1)));
     assert!(early.starts_with("delay >= the floor's, flow call: 2 left within"), "{early}");
-    // 10 000 B less 3000 B, of which 0.9 are payload.
+    // 10 000 B less 3000 B, with a payload share of 0.9.
     let much = broken(&|floor, _| floor.received = 6301);
     assert_eq!(much, "goodput <= the floor's: 6301 B of payload, at most 6300 B");
     let short = broken(&|_, found| found.flows[1].rtt.min_ms = 19.9);

@@ -2,7 +2,7 @@
 //! the bitrate of each.
 //!
 //! Each chunk holds the same time of video in one of the bitrates of the ladder. The player
-//! requests a chunk over a TCP connection that lives on; a request is one packet on the uplink. The
+//! requests a chunk over a persistent TCP connection; a request is one packet on the uplink. The
 //! player keeps one request under way while the buffer has room for a further chunk, and waits
 //! otherwise. Playback begins once the buffer holds `startup`; if the buffer runs empty, playback
 //! stalls until the buffer holds `startup` again. The defaults are Pensieve's: six bitrates of 300
@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 /// Most bitrates of a ladder.
 const MOST_RUNGS: usize = 16;
 
-/// Most plans that MPC compares for a chunk.
+/// Greatest number of plans that MPC compares for a chunk.
 const MOST_PLANS: u64 = 100_000;
 
 /// Pensieve's ladder.
@@ -118,7 +118,7 @@ impl DashConfig {
     }
 }
 
-/// The state of the picture.
+/// The state of playback.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Playback {
     /// Nothing yet.
@@ -236,7 +236,7 @@ impl Player {
         self.at = now;
     }
 
-    /// Requests a chunk. The buffer has its level at `now`.
+    /// Requests a chunk. The caller has updated the buffer's level to `now`.
     fn request(&mut self, now: Instant, out: &mut Vec<Request>) {
         let config = &self.config;
         let rung = config.abr.choose(&View {

@@ -12,8 +12,8 @@
 //! there is a mean, the time between frames takes its place.
 //!
 //! With `inputs` the player's UE sends a datagram at each interval (TR 38.838 section 5.1.2: pose
-//! and control, 100 B each 4 ms). The first complete frame that is sent after an input has reached
-//! the server shows this input.
+//! and control, 100 B every 4 ms). An input shows in the first complete frame that the server sends
+//! after the arrival of the input.
 
 use crate::results::FrameResult;
 use crate::times::Times;
@@ -74,8 +74,8 @@ pub(crate) const fn is_one(layers: &u8) -> bool {
     *layers == 1
 }
 
-/// The PDU set of frame `number` of a video with this number of temporal `layers`: its importance
-/// is its layer, from 1 on.
+/// The PDU set of frame `number` of a video with `layers` temporal layers. Its importance is the
+/// number of its layer, from 1 on.
 #[must_use]
 pub(super) const fn pdu_set(layers: u8, number: u64) -> PduSet {
     let importance = match (layers, number % 4) {
@@ -246,8 +246,8 @@ impl Video {
         pdu_set(self.config.layers, number)
     }
 
-    /// Calls `each` with the time of sending of each frame that is in transit at `end` within its
-    /// budget: its fate is open.
+    /// Calls `each` with the sending time of each frame that is in transit at `end` and within its
+    /// budget.
     pub fn open(&self, end: Instant, mut each: impl FnMut(Instant)) {
         let young = |frame: &&Frame| end.since(frame.sent) <= self.config.budget;
         self.flight.iter().filter(young).for_each(|frame| each(frame.sent));
@@ -260,8 +260,8 @@ impl Video {
         (self.nominal + self.config.jitter_sd.scaled(jitter)).max(now + Duration::from_nanos(1))
     }
 
-    /// Sends a frame: calls `push` with each datagram's size on the IP layer, and the number and
-    /// the PDU set of the frame.
+    /// Sends a frame: calls `push` with each datagram's size in bytes on the IP layer, and with the
+    /// number and the PDU set of the frame.
     pub fn send(&mut self, now: Instant, rng: &mut Rng, mut push: impl FnMut(u32, u64, PduSet)) {
         let (number, mut left) = self.frame(now, self.config.frame_bytes(), rng);
         let set = self.set_of(number);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_in_transit_is_open_up_to_its_budget() {
+    fn a_frame_in_transit_counts_as_open_until_its_budget_ends() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let config = VideoConfig { size_sd: Ratio(0.0), ..VideoConfig::default() };
         let (mut video, mut rng) = (Video::new(&config, at(0)), Rng::stream(1, "video"));

@@ -159,8 +159,8 @@ impl VideoCall {
         self.frame_at.min(self.sender.next())
     }
 
-    /// The sender acts: calls `push` with each packet, of which its size on the IP layer, its
-    /// payload handle, its codepoint and its PDU set are set.
+    /// The sender acts: calls `push` with each packet. The packet has its size in bytes on the IP
+    /// layer, its payload handle, its codepoint and its PDU set.
     pub fn wake(&mut self, now: Instant, mut push: impl FnMut(Packet)) -> Woken {
         let mut woken = Woken::default();
         if now >= self.frame_at {
@@ -207,7 +207,8 @@ impl VideoCall {
         self.video.watched(end)
     }
 
-    /// Calls `each` with the time of sending of each frame whose fate is open at `end`.
+    /// Calls `each` with the sending time of each frame that is in transit at `end` and within its
+    /// budget.
     pub fn open(&self, end: Instant, each: impl FnMut(Instant)) {
         self.video.open(end, each);
     }

@@ -1,10 +1,10 @@
-//! When a UE may send without a stack: at a rate of its own, or by requests and grants.
+//! Uplink opportunities of UEs without a stack: at a rate per UE, or by requests and grants.
 
 use super::{Fate, Uplink};
 use justfull_base::{BitRate, Duration, Instant};
 
 impl<T: Copy> Uplink<T> {
-    /// UE `ue`, whose first packet has `size` bytes, requests access at `now`.
+    /// UE `ue` requests access at `now`; its first packet has `size` bytes.
     pub(super) fn request_access(&mut self, now: Instant, ue: u32, size: u32) {
         self.note(now, ue, false);
         let buffer = &mut self.buffers[ue as usize];
@@ -21,8 +21,8 @@ impl<T: Copy> Uplink<T> {
         self.opportunities.arm(ue, at);
     }
 
-    /// A UE's opportunity: puts the data that it carries on the wire, and schedules the next if
-    /// data is left.
+    /// A UE's opportunity: puts its data on the wire, and schedules the next opportunity if data is
+    /// left.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
@@ -76,12 +76,12 @@ impl<T: Copy> Uplink<T> {
     }
 }
 
-/// Time of `size` bytes at `rate`; none at 0, which is infinitely fast.
+/// Transmission time of `size` bytes at `rate`; zero at rate 0, which stands for no limit.
 fn time_for(rate: BitRate, size: u32) -> Duration {
     if rate.0 == 0 { Duration::ZERO } else { rate.time_for_ceil(u64::from(size)) }
 }
 
-/// The first occasion at or after `now`; occasions are `period` apart from `offset` on.
+/// The first occasion at or after `now`. Occasions begin at `offset` and are `period` apart.
 fn occasion(now: Instant, offset: Duration, period: Duration) -> Instant {
     let since = now.since(Instant::ZERO + offset).as_nanos();
     Instant::ZERO + offset + period.times(since.div_ceil(period.as_nanos()))

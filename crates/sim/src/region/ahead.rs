@@ -1,10 +1,9 @@
 //! Cells that run ahead of the hosts, each on any thread.
 //!
-//! A cell depends on packets that its UPF receives, on handovers, and on data over Xn, and on
-//! nothing else. Between two instants of handovers and Xn it can therefore serve all packets that
-//! have left their servers, up to the delay of the core ahead of these. It writes down its events
-//! and deliveries, from which hosts and records read them later, in the order of a run without a
-//! lead.
+//! A cell depends only on packets that its UPF receives, on handovers, and on data over Xn. Between
+//! two instants of handovers and Xn a cell can therefore run ahead of the servers by up to the
+//! delay of the core. It logs its events and deliveries. Hosts and statistics process the log
+//! later, in the order of a run without this lead.
 
 use super::home::Phase;
 use super::log::Sited;
@@ -17,15 +16,15 @@ use justfull_run::CoreLoss;
 use justfull_run::tap::Listener;
 use justfull_run::wire::Wires;
 
-/// Something that a cell has done.
+/// An entry in the log of a cell.
 enum Deed {
-    /// It has taken the next packet of the core.
+    /// The cell took the next packet of the core.
     Took,
-    /// It has acted at this instant.
+    /// The cell acted at this instant.
     Acted(Instant),
     Event(Instant, Event),
-    /// It has delivered a packet, whose last byte left the RLC at `left` if the MAC allocates
-    /// resource blocks.
+    /// The cell delivered a packet. If the MAC allocates resource blocks, its last byte left the
+    /// RLC at `left`.
     Delivered {
         now: Instant,
         left: Option<Instant>,
@@ -34,7 +33,7 @@ enum Deed {
     },
 }
 
-/// Deeds in order.
+/// The log of a cell, in order.
 #[derive(Default)]
 struct Deeds(Vec<Deed>);
 
@@ -77,12 +76,12 @@ struct Arrival {
 pub(crate) struct Lane {
     arrivals: Vec<Arrival>,
     deeds: Deeds,
-    /// Number of deeds that have been read.
+    /// Number of processed log entries.
     read: usize,
 }
 
 impl Lane {
-    /// Lets `cell` act before `until`.
+    /// Runs `cell` up to `until`, exclusive.
     pub(crate) fn run(&mut self, cell: &mut Cell, until: Instant) {
         let Self { arrivals, deeds, .. } = self;
         for Arrival { at, mut packet, qos, lost } in arrivals.drain(..) {
@@ -97,7 +96,7 @@ impl Lane {
         act_before(cell, until, deeds);
     }
 
-    /// When the cell acts next, if no arrival comes before.
+    /// Instant of the cell's next act; never if an arrival comes first.
     fn acts(&self) -> Instant {
         match self.deeds.0.get(self.read) {
             Some(Deed::Acted(at)) => *at,
@@ -114,7 +113,7 @@ fn act_before(cell: &mut Cell, until: Instant, deeds: &mut Deeds) {
     }
 }
 
-/// An arrival at the UPF, which goes to a cell.
+/// An arrival at the UPF, with its cell.
 #[derive(Clone, Copy)]
 struct Entry {
     at: Instant,
@@ -122,16 +121,16 @@ struct Entry {
     cell: u32,
 }
 
-/// The deeds of all cells in a stretch of time.
+/// The arrivals and logs of all cells in a stretch of time.
 pub(crate) struct Stretch {
-    /// The end of the stretch, which is not part of it.
+    /// The end of the stretch, exclusive.
     pub(crate) until: Instant,
     pub(crate) lanes: Vec<Lane>,
     /// Arrivals in order.
     entries: Vec<Entry>,
-    /// Number of arrivals that have been read.
+    /// Number of processed arrivals.
     read: usize,
-    /// When each cell acts next, and the first of them.
+    /// The next act of each cell, and the first of these instants.
     acts: Vec<Instant>,
     first: Instant,
 }
@@ -161,7 +160,7 @@ impl Stretch {
         self.open();
     }
 
-    /// All cells have run: their deeds can be read.
+    /// Opens the logs for processing after all cells have run.
     pub(crate) fn open(&mut self) {
         for (acts, lane) in self.acts.iter_mut().zip(&self.lanes) {
             *acts = lane.acts();
@@ -195,8 +194,8 @@ impl Region {
         self.cells.len()
     }
 
-    /// The first instant, up to `most`, at which cells depend on each other: a step of a handover,
-    /// an arrival over Xn, or an arrival over `core` for a UE that is on its way between cells.
+    /// The first instant, at most `most`, at which cells depend on each other: a step of a
+    /// handover, an arrival over Xn, or an arrival over `core` for a UE between two cells.
     pub(crate) fn meets(&self, core: &Wires<Packet>, most: Instant) -> Instant {
         let meets = self.next_between().min(most);
         if self.under_way == 0 {
@@ -209,8 +208,8 @@ impl Region {
         meets.min(core.first_of(is_under_way))
     }
 
-    /// The packets that arrive over `core` before the end of `stretch` go to its cells; `loss`
-    /// takes some.
+    /// Moves the packets that arrive over `core` before the end of `stretch` to its cells. `loss`
+    /// marks some of them as lost.
     pub(crate) fn take_arrivals(
         &mut self,
         core: &mut Wires<Packet>,
@@ -229,8 +228,7 @@ impl Region {
         }
     }
 
-    /// Takes the cells, which act without the region until they are [put
-    /// back](Self::put_back).
+    /// Takes the cells out of the region, until [`Self::put_back`].
     pub(crate) fn take_cells(&mut self) -> Vec<Cell> {
         std::mem::take(&mut self.cells)
     }
@@ -244,8 +242,7 @@ impl Region {
         self.first = self.wakes.iter().copied().min().unwrap_or(Instant::NEVER);
     }
 
-    /// Hosts and records read what cells have done at `now` with the packets that reach the UPF
-    /// then.
+    /// Applies to hosts and statistics the log entries for the packets that reach the UPF at `now`.
     pub(crate) fn read_arrivals<T: Listener>(
         &mut self,
         now: Instant,
@@ -259,12 +256,12 @@ impl Region {
             around.links.monitor.calls += 1;
             around.links.monitor.recorder.entered(now, flow);
             self.read_deeds(cell, stretch, around);
-            // Before its arrival the cell had no act.
+            // The arrival came before the cell's next act.
             stretch.first = stretch.first.min(stretch.acts[cell as usize]);
         }
     }
 
-    /// Hosts and records read what the cells that act first, at `now`, have done then.
+    /// Applies to hosts and statistics the log entries of the cells that act at `now`.
     pub(crate) fn read_acts<T: Listener>(
         &mut self,
         now: Instant,
@@ -280,7 +277,7 @@ impl Region {
         stretch.find_first();
     }
 
-    /// Hosts and records read the deeds of cell `c` at its next arrival or act.
+    /// Applies to hosts and statistics the log entries of cell `c` for its next arrival or act.
     fn read_deeds<T: Listener>(
         &mut self,
         c: u32,

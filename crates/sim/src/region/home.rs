@@ -49,9 +49,9 @@ pub(crate) struct Home {
     pub(super) held: VecDeque<Packet>,
     /// The neighbour for which event A3 holds, and the start of the event.
     candidate: Option<(u32, Instant)>,
-    /// Since when its serving cell's signal has been too weak.
+    /// Start of the time with the serving cell's SINR below `qout`; none otherwise.
     weak: Option<Instant>,
-    /// Its radio link has failed: it re-establishes its connection in the target.
+    /// True after a radio link failure: the UE re-establishes its connection in the target.
     pub(super) link_failed: bool,
     /// Number of the record of its last handover.
     pub(super) record: usize,
@@ -143,7 +143,7 @@ impl Home {
         Some(to)
     }
 
-    /// True if the signal of its cell, `own` dB at `now`, has been too weak for T310.
+    /// True if the signal of its cell, `own` dB at `now`, has been below `qout` for T310.
     fn is_weak(&mut self, now: Instant, own: f64, handover: &HandoverConfig) -> bool {
         if !handover.rlf || own >= handover.qout {
             self.weak = None;

@@ -1,10 +1,10 @@
 //! Cells side by side on threads, ahead of the hosts (`region::ahead`).
 //!
-//! Conservative synchronisation: what a server sends at or after an instant reaches no cell before
-//! the delay of the core has passed. While the hosts go through one stretch of at most half that
-//! delay, the cells go through the next. A stretch ends where cells depend on each other; single
-//! steps ([`World::step_several`]) lead through that instant. The result is that of single steps
-//! alone, to the byte.
+//! Conservative synchronisation: a packet of a server reaches a cell after at least the delay of
+//! the core. A stretch lasts at most half of this delay. While the hosts process one stretch, the
+//! cells run the next one. A stretch ends where cells depend on each other; the world runs that
+//! instant in single steps ([`World::step_several`]). The result is the same, to the byte, as in a
+//! run of single steps.
 
 use super::World;
 use super::several::Several;
@@ -20,11 +20,12 @@ use std::sync::{Mutex, PoisonError};
 /// thread.
 const CELLS_OF_THREAD: usize = 4;
 
-/// Least number of cells of a world that runs in stretches. With one thread too, it is faster to
-/// stay with a cell for a stretch than to go from cell to cell at each slot.
+/// Least number of cells of a world that runs in stretches. On one thread too, a run of each cell
+/// through a stretch is faster than a change of the cell at each slot.
 const LEAST_CELLS: usize = 2 * CELLS_OF_THREAD;
 
-/// A shorter part of the longest stretch is not worth its begin: single steps lead through it.
+/// Least length of a stretch, as one part in this number of the longest stretch. The world runs a
+/// shorter time in single steps, since the start of a stretch has a cost.
 const SHORTEST: u64 = 4;
 
 impl<T: Listener> World<T> {
@@ -36,7 +37,7 @@ impl<T: Listener> World<T> {
         if self.stretch().is_some() { threads } else { 1 }
     }
 
-    /// How long a stretch may be; none if the world has no stretches.
+    /// The longest stretch; none if the world runs in single steps only.
     pub(super) fn stretch(&self) -> Option<Duration> {
         let Several { region, .. } = self.several.as_deref()?;
         let stretch = Duration::from_nanos(self.links.core.least_delay().as_nanos() / 2);
@@ -59,7 +60,7 @@ impl<T: Listener> World<T> {
         let cells = self.several.as_ref().map_or(0, |several| several.region.count());
         let [mut done, mut next] = [(); 2].map(|()| Stretch::new(cells));
         let mut reports = Reports::new(self.plan.duration);
-        // All work of cells before `now` is done, and that of hosts before the end of `done`.
+        // Cells have run up to `now`, hosts up to the start of `done`.
         let mut now = Instant::ZERO;
         while now < beyond {
             let until = self.end_of_stretch(now, most);
@@ -83,8 +84,7 @@ impl<T: Listener> World<T> {
         Some(self.finish())
     }
 
-    /// The end of the stretch of cells that begins at `now`; `now` if they depend on each other
-    /// then.
+    /// The end of the stretch that begins at `now`; `now` if cells depend on each other at `now`.
     fn end_of_stretch(&self, now: Instant, most: Duration) -> Instant {
         let Some(Several { region, .. }) = self.several.as_deref() else { return Instant::NEVER };
         region.meets(&self.links.core, now + most)
@@ -96,7 +96,7 @@ impl<T: Listener> World<T> {
         region.take_arrivals(&mut self.links.core, loss.as_deref_mut(), next);
     }
 
-    /// Lets the cells run through `next`, on `threads` threads, and the hosts through `done`.
+    /// Runs the cells through `next`, on `threads` threads, and the hosts through `done`.
     fn run_stretch(&mut self, threads: usize, done: &mut Stretch, next: &mut Stretch) {
         let Some(several) = self.several.as_deref_mut() else { return };
         let mut cells = several.region.take_cells();
@@ -125,7 +125,7 @@ impl<T: Listener> World<T> {
         }
     }
 
-    /// Lets the hosts go through `done`. The order at one instant is that of
+    /// Runs the hosts through `done`. The order at one instant is the same as in
     /// [`World::step_several`].
     fn read(&mut self, done: &mut Stretch) {
         loop {

@@ -37,7 +37,7 @@ impl<T: Listener> World<T> {
             let until = before.min(arrival).min(after).min(beyond);
             return region.act(now, until, &mut Around { hosts, links });
         }
-        // Cells count their calls themselves: the number of steps depends on who else is due.
+        // Cells count their own calls, since the number of steps depends on the other components.
         links.monitor.calls += 1;
         if before == now {
             self.act_before_cell(now);

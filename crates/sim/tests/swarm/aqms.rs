@@ -11,8 +11,8 @@ use justfull_queue::aqm::{
 };
 use justfull_queue::{AqmConfig, Limit};
 
-/// An AQM of any kind but of those that need delivery reports; a kind that needs the rate only if
-/// `is_told`.
+/// An AQM of any kind that works without delivery reports. Kinds that need the rate are drawn only
+/// if `is_told`.
 pub(crate) fn aqm(rng: &mut Rng, is_told: bool) -> AqmConfig {
     let fits = |config: &AqmConfig| !config.needs_reports() && (is_told || !config.needs_rate());
     let drawn = kind(rng, AqmConfig::all(), fits);

@@ -248,7 +248,7 @@ fn roam(rng: &mut Rng, config: &mut WorldConfig) {
     }
     let few = 2 + rng.below(3) as u32;
     let mut of_many = Rng::stream(stack.seed, "swarm.many_cells");
-    // Eight and more run on threads.
+    // Worlds of eight cells or more run on threads.
     let n = if of_many.chance(0.3) { 8 + of_many.below(9) as u32 } else { few };
     let cell = |c: u32| CellConfig {
         name: format!("cell {c}").into(),

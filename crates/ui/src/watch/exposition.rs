@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_keeps_its_first_letters_alone() {
+    fn a_long_label_is_cut_to_its_first_letters() {
         let text = format!("a{{x=\"{}\",y=\"1\"}} 2\n", "n".repeat(1_000_000));
         let found = samples(&text).expect("it is sound");
         assert_eq!((found[0].label("x").len(), found[0].label("y")), (MOST_LETTERS, "1"));

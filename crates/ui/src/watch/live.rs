@@ -9,7 +9,7 @@ const LAYERS: [(&str, &str); 3] = [("upf", "UPF"), ("sdap", "SDAP"), ("rlc", "RL
 /// The percentile of the delays.
 const PERCENTILE: f64 = 0.9;
 
-/// Buckets of a flow's delays.
+/// Greatest number of buckets of a flow's delays.
 const MOST_BUCKETS: usize = 256;
 
 /// The counts of a flow name since the start of the run.

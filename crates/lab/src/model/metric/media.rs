@@ -10,7 +10,7 @@ pub(super) fn missed(flow: &FlowResult) -> (u64, f64) {
     })
 }
 
-/// Frames of `flow`, and those that were complete, in percent.
+/// Frames of `flow`, and the percentage that was complete.
 pub(super) fn whole(flow: &FlowResult) -> (u64, f64) {
     flow.frames
         .as_ref()

@@ -20,7 +20,7 @@ pub(in crate::figure) enum Glyph {
 
 const GLYPH: i32 = 54;
 
-/// Width of `text`, rather too large than too small.
+/// Upper estimate of the width of `text`, in pixels.
 pub(in crate::figure) fn text_width(text: &str) -> i32 {
     (text.chars().count() as f64 * CHARACTER) as i32
 }
@@ -52,7 +52,7 @@ pub(in crate::figure) fn legend_height_on(entries: &[(String, Glyph)], sheet: i3
 }
 
 impl Sheet<'_> {
-    /// A legend from `top` down, in as many rows as necessary.
+    /// Draws a legend from `top` down, in as many rows as necessary.
     pub(in crate::figure) fn legend(&self, top: i32, entries: &[(String, Glyph)]) {
         for ((text, glyph), (x, row)) in entries.iter().zip(legend_places(entries, self.width)) {
             let y = top + row * LINE + LINE / 2;

@@ -1,4 +1,4 @@
-//! The text of a picture: small, and with a name for screen readers.
+//! Makes the SVG text of a picture small and gives it a name for screen readers.
 
 use super::Pixel;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ pub(in crate::figure) fn finish(svg: &str, title: &str) -> String {
     finish_with(svg, title, "font-family=\"sans-serif\"")
 }
 
-/// Like [`finish`], with these attributes of the picture.
+/// Like [`finish`], with `attributes` on the root element.
 pub(in crate::figure) fn finish_with(svg: &str, title: &str, attributes: &str) -> String {
     let body = svg.split_once('>').map_or("", |(_, body)| body);
     let view = svg
@@ -26,8 +26,8 @@ pub(in crate::figure) fn finish_with(svg: &str, title: &str, attributes: &str) -
     )
 }
 
-/// Converts lines and polygons to paths with relative steps, which take half the space of lists of
-/// points.
+/// Converts lines and polygons to paths with relative steps. They take half of the bytes of lists
+/// of points.
 fn relative(svg: &str) -> String {
     let mut parts = svg.split(" points=\"");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -45,7 +45,7 @@ fn relative(svg: &str) -> String {
     out
 }
 
-/// `1,2 4,6 4,5` as `M1,2l3,4 0,-1`; a sign needs no blank before it.
+/// Converts `1,2 4,6 4,5` to `M1,2l3,4 0,-1`. No blank separates a sign from the number before it.
 fn steps(list: &str) -> String {
     let number = |text: &str| text.parse::<i32>().expect("plotters writes whole coordinates");
     let points = list.split_whitespace().filter_map(|point| point.split_once(','));

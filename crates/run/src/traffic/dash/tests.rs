@@ -131,7 +131,7 @@ fn settings_out_of_bounds_are_named() {
 }
 
 #[test]
-fn a_plan_of_mpc_has_at_most_100_000_ways() {
+fn mpc_refuses_a_horizon_with_more_than_100_000_plans() {
     let with = |rungs: u64, horizon| DashConfig {
         ladder: (1..=rungs).map(|rung| BitRate(rung * 1000)).collect(),
         abr: AbrConfig::Mpc(MpcConfig { horizon, robust: true }),

@@ -47,9 +47,9 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: MpcConfig::params,
 };
 
-/// Qualities that differ by up to this much are equal: at the last chunk of a plan a climb costs as
-/// much as it gains, and rounding must not decide then. Of equal plans the plan with the lowest
-/// rungs counts.
+/// Qualities that differ by at most this value are equal. At the last chunk of a plan a higher rung
+/// costs as much as it gains, and rounding must not decide. Of equal plans MPC takes the plan with
+/// the lowest rungs.
 const EQUAL: f64 = 1e-9;
 
 /// A search among plans.
