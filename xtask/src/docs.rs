@@ -4,7 +4,8 @@
 //! instead of writing. `cargo xtask docs slow-bearers`, `cargo xtask docs rapid` and `cargo xtask
 //! docs readme` make the tables and figures of `docs/guide/slow-bearers.md`, of `docs/rapid.md` and
 //! of the README, and `cargo xtask docs which-method` the tables of `docs/method-evidence.md`;
-//! `cargo xtask docs verdicts` makes the sentences of pages about verdicts on claims, from their tables.
+//! `cargo xtask docs verdicts` makes the sentences of pages about verdicts on claims, from their
+//! tables.
 
 mod page;
 mod rapid;

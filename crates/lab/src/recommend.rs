@@ -35,8 +35,8 @@ const LOSS_PERCENT: f64 = 1.0;
 const DELAY_MS: f64 = 400.0;
 /// Greatest page load, as a multiple of another method's.
 const PAGES: f64 = 5.0;
-/// Greatest excess of the time in which adaptive video stalls over another method's, in percent of
-/// the time watched. Stalls for one per cent more of the time shorten the viewing of a live event
+/// Greatest stall time of adaptive video above the least of all methods, in percent of the time
+/// watched. Stalls for one per cent more of the time shorten the viewing of a live event
 /// of 90 minutes by over three minutes (Dobrian et al., SIGCOMM 2011).
 const STALLED_PERCENT: f64 = 1.0;
 /// Greatest round trip in ms, unless no other method has a tenth of it.

@@ -305,7 +305,7 @@ fn utc(time: SystemTime) -> String {
 /// The list as JSON, for programs.
 #[must_use]
 pub fn json(runs: &[Earlier]) -> String {
-    // Only a map with keys that are no text cannot be written.
+    // Serialization fails only for maps whose keys are not strings.
     serde_json::to_string_pretty(runs).unwrap_or_default()
 }
 

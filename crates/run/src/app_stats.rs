@@ -46,7 +46,7 @@ pub enum AppEvent {
     Reacted(Duration),
     /// A datagram was dropped, or a frame can no longer become complete.
     Lost,
-    /// A frame is in transit within its budget at the end of the run: it does not count as sent.
+    /// A frame is in transit within its budget at the end of the run. It does not count as sent.
     Open,
 }
 

@@ -1,4 +1,4 @@
-//! The floor of a run: bounds on every method, and an offline schedule that reaches them.
+//! The floor of a run: bounds on every method, and the figures of an offline schedule.
 //!
 //! Each bound uses only the slots and the low-latency packets of the run:
 //!
@@ -12,7 +12,7 @@
 //!   bytes of the low-latency packets that left, times the greatest share of payload in a packet.
 //! - Round trip: the delays of the path.
 //!
-//! One schedule reaches all three bounds. It has all arrivals and slots as its input. Low-latency
+//! One schedule has all three measures at once. Its input is all arrivals and slots. Low-latency
 //! packets go first, in their order. The rest of each slot carries packets of the MTU. They arrive
 //! when their first byte can leave, so their round trip is the path's plus their own transmission.
 //! The schedule exists where all UEs share the bytes of a slot. In resource blocks a slot's bytes
@@ -72,13 +72,13 @@ pub struct Floor<'a> {
     mtu: u64,
     /// Most bytes in a unit of capacity.
     per_unit: u64,
-    /// Most bytes of packets with a part sent before the window.
+    /// Upper bound of the bytes of packets that were partly sent before the window.
     partly: u64,
     /// Greatest share of payload in a packet of the other flows.
     payload: f64,
-    /// All UEs share the bytes of a slot.
+    /// True if all UEs share the bytes of a slot.
     shared: bool,
-    /// A flow to a UE always has data.
+    /// True if a flow to a UE always has data.
     fills: bool,
     classes: Vec<Class>,
     class_of: Vec<u32>,

@@ -4,8 +4,9 @@
 //! site_quiet | site_few]` prints the wall time with the construction, the counters, and the
 //! memory. The counters do not depend on the speed of the machine. In `site` each UE has a call, a
 //! page or a download, and one UE of each cell moves to the next cell and back. `site_two` is the
-//! same on two threads. In `site_quiet` only one UE of each cell has a call, and `site_few` has only
-//! these UEs: the difference in memory is the cost of the quiet UEs. `cargo xtask bench site` runs it.
+//! same on two threads. In `site_quiet` only one UE of each cell has a call, and `site_few` has
+//! only these UEs: the difference in memory is the cost of the quiet UEs. `cargo xtask bench site`
+//! runs it.
 
 use justfull_base::{BitRate, Duration, Qfi};
 use justfull_queue::Limit;

@@ -54,7 +54,7 @@ pub(crate) struct Region {
     wakes: Vec<Instant>,
     first: Instant,
     homes: Vec<Home>,
-    /// Number of UEs that left a cell and wait for the end marker.
+    /// Number of UEs between their departure from a cell and the arrival of the end marker.
     under_way: usize,
     /// The next step of each UE: a move or a part of its handover.
     steps: Timers,
@@ -358,7 +358,7 @@ impl Region {
         if self.splits.next() <= now {
             self.act_splits(now, around);
         }
-        // Receivers act on the packets of a UE that left before cells serve later slots.
+        // A departing UE may have received packets. Hosts act on them before later slots.
         self.serve(now, until.min(around.next()), around)
     }
 

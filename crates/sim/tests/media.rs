@@ -27,7 +27,8 @@ fn close(found: f64, wanted: f64, share: f64, what: &str) {
     );
 }
 
-/// Result of a player over a cell with a packet each `slot_us`, from `warmup_s` to `seconds`.
+/// Result of a player over a cell with one packet per slot of `slot_us`, from `warmup_s` to
+/// `seconds`.
 fn play(dash: DashConfig, slot_us: u64, seconds: u64, warmup_s: u64) -> DashResult {
     let mut config = over(slot_us, Traffic::Dash(Box::new(dash)), seconds);
     config.warmup = ms(1_000 * warmup_s);

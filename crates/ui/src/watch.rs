@@ -1,6 +1,6 @@
 //! A live run or a proxy that is running: its values over time, from the addresses that the user
-//! named. The page names no address. Answers and labels are bounded in size, points in number, and
-//! the wait for metrics in time.
+//! named. The page names no address. The sizes of answers and labels, the number of points, and the
+//! wait for metrics have limits.
 
 mod exposition;
 mod live;

@@ -43,7 +43,7 @@ function listRuns() {
   ]);
 }
 
-/** The lists whose values are in the link. */
+/** The select lists with values in the link. */
 const SHOWN = ["results-what", "results-flow", "results-point", "results-over"];
 
 function keepShown() {
@@ -84,7 +84,7 @@ async function openRuns() {
     $("results-error").textContent = error.message;
     results.shown = [];
   }
-  // A run that is opened again is read again.
+  // A reopened run is read again.
   for (const name of results.read.keys()) if (!names.includes(name)) results.read.delete(name);
   const asked = parsed(state.shown);
   const options = (id, all, first, words = {}) => {

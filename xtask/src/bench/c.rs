@@ -67,7 +67,7 @@ pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
     super::judge(&violations(&costs), enforce)
 }
 
-/// Compares the results of a pair and, if this machine can, its costs.
+/// Compares the results of a pair, and its costs if valgrind is present.
 fn measure(root: &Path, pair: &Pair) -> Outcome<Vec<Cost>> {
     let rust = super::build(root, super::Profile::Release, pair.package, pair.rust)?;
     let c = compiled(root, pair, &rust)?;

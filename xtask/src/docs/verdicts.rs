@@ -1,7 +1,7 @@
 //! `cargo xtask docs verdicts`: sentences about the verdicts on claims, from the committed tables
-//! of `docs/reproduction`. Nothing is run. This command makes the sentence at the top of a paper's page,
-//! the table of `docs/claims.md` and the bars of `docs/method-evidence.md`. It refuses counts in
-//! other places, so that no two places differ.
+//! of `docs/reproduction`. Nothing is run. This command makes the sentence at the top of a paper's
+//! page, the table of `docs/claims.md` and the bars of `docs/method-evidence.md`. It refuses counts
+//! in other places, so that no two places differ.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! `cargo xtask docs which-method`: the tables of `docs/method-evidence.md`, from `justfull
-//! recommend` on the channels of the claims about it. Its text is written by hand.
+//! recommend` on the channels of its claims. The text of the page is written by hand.
 
 use std::process::Command;
 

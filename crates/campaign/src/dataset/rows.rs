@@ -68,7 +68,7 @@ impl Dataset {
             rows.extend(campaign.index(case).map(|index| ((index, seed), row)));
             true
         })?;
-        // Parts have no order; the flows of a job do.
+        // Parts are unordered; the flows of a job are ordered.
         rows.sort_by_key(|(of, _)| *of);
         let mut folder = Folder::empty(&self.path, "justfull campaign run", VERSION);
         rows.into_iter().for_each(|(_, row)| folder.add(row));
@@ -121,7 +121,7 @@ impl Dataset {
     }
 }
 
-/// A field of a row as `runs.jsonl` has it.
+/// The JSON value of a field of a row, as in `runs.jsonl`.
 fn json(field: &Field) -> Value {
     match field {
         Field::Str(text) => text.as_str().into(),

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
-    /// Its name.
+    /// The name of the variant.
     pub name: String,
     /// The settings of the discipline `lanes`.
     pub lanes: toml::Table,

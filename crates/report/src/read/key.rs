@@ -94,7 +94,7 @@ impl Key {
 
     pub(super) fn new(whose: Whose, claims: bool) -> Self {
         let Whose { scenario, group, x_name, x_value, grid, method, flow } = whose;
-        // A whole number has a fraction in only one of the two files.
+        // Only one of the two files writes whole numbers with a fraction.
         let at = x_value.strip_suffix(".0").unwrap_or(&x_value);
         let point = match (grid.is_empty(), x_name.is_empty()) {
             (false, _) => grid,

@@ -31,7 +31,7 @@ impl<T: Copy> Uplink<T> {
     ) {
         let buffer = &mut self.buffers[ue as usize];
         if buffer.paused || now < buffer.due {
-            // The UE has left, or has sent a new request since.
+            // The UE has left its cell, or has sent a newer request.
             buffer.armed &= !buffer.paused;
             if buffer.armed {
                 self.opportunities.arm(ue, buffer.due);

@@ -48,8 +48,8 @@ pub(super) const DOC: MethodDoc = MethodDoc {
 };
 
 /// Qualities that differ by at most this value are equal. At the last chunk of a plan a higher rung
-/// costs as much as it gains, and rounding must not decide. Of equal plans MPC takes the plan with
-/// the lowest rungs.
+/// costs as much as it gains, and rounding must not decide. MPC then takes the plan with the
+/// lowest rungs.
 const EQUAL: f64 = 1e-9;
 
 /// A search among plans.
