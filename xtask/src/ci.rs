@@ -342,10 +342,7 @@ fn can_run_live(program: &Path, what: &str) -> Outcome<bool> {
 /// The `justfull` that the tests run. It simulates more than half as fast as the release build, its
 /// assertions are on, and the release build would take more time than it saves.
 fn tested_program(root: &Path) -> Outcome<PathBuf> {
-    let program = test_programs::artifacts(root)?
-        .find(|artifact| artifact.target.name == "justfull" && !artifact.profile.test)
-        .and_then(|artifact| artifact.executable);
-    program.map(PathBuf::from).ok_or_else(|| Failure::Environment("cargo built no justfull".into()))
+    process::program_of(test_programs::artifacts(root)?, "justfull")
 }
 
 /// Checks the pure crates alone, so that no other crate's features reach them, with and without

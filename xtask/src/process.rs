@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cargo_metadata::{Message, Metadata, MetadataCommand};
+use cargo_metadata::{Artifact, Message, Metadata, MetadataCommand};
 
 use crate::{Failure, Outcome};
 
@@ -118,18 +118,28 @@ impl Captured {
 /// Builds with `command`, a cargo that builds, and returns where the program `name` is.
 pub(crate) fn built(command: &mut Command, name: &str) -> Outcome<PathBuf> {
     let output = stdout_of(command.arg("--message-format=json-render-diagnostics"))?;
-    Message::parse_stream(output.as_bytes())
-        .filter_map(Result::ok)
-        .find_map(|message| match message {
-            Message::CompilerArtifact(artifact)
-                if artifact.target.name == name && !artifact.profile.test =>
-            {
-                artifact.executable
-            }
-            _ => None,
-        })
-        .map(PathBuf::from)
-        .ok_or_else(|| Failure::Environment(format!("cargo built no {name}")))
+    program_of(artifacts(&output), name)
+}
+
+/// The artifacts in cargo's `messages`.
+pub(crate) fn artifacts(messages: &str) -> impl Iterator<Item = Artifact> {
+    let messages = Message::parse_stream(messages.as_bytes()).filter_map(Result::ok);
+    messages.filter_map(|message| match message {
+        Message::CompilerArtifact(artifact) => Some(artifact),
+        _ => None,
+    })
+}
+
+/// The program `name` among `artifacts`; libraries and programs of tests may have its name too.
+pub(crate) fn program_of(
+    mut artifacts: impl Iterator<Item = Artifact>,
+    name: &str,
+) -> Outcome<PathBuf> {
+    let program = |artifact: Artifact| {
+        artifact.executable.filter(|_| artifact.target.name == name && !artifact.profile.test)
+    };
+    let path = artifacts.find_map(program).map(PathBuf::from);
+    path.ok_or_else(|| Failure::Environment(format!("cargo built no {name}")))
 }
 
 /// True if `program` can be started.
@@ -201,6 +211,29 @@ mod tests {
         let (outcome, text) = running.end(Duration::from_millis(300)).expect("it is killed");
         assert_eq!(text, "begun\n");
         assert!(format!("{outcome:?}").contains("did not end within 0.3 s"), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_program_is_found_behind_a_library_and_tests_of_its_name() {
+        let artifact = |test: bool, executable: Option<&str>| {
+            let target = serde_json::json!({
+                "name": "justfull", "kind": ["bin"], "crate_types": ["bin"], "src_path": "/a.rs",
+            });
+            let profile = serde_json::json!({
+                "opt_level": "2", "test": test, "debug_assertions": true, "overflow_checks": true,
+            });
+            let message = serde_json::json!({
+                "reason": "compiler-artifact", "package_id": "a", "manifest_path": "/Cargo.toml",
+                "target": target, "profile": profile, "features": [], "filenames": [],
+                "executable": executable, "fresh": true,
+            });
+            format!("{message}\n")
+        };
+        let built =
+            [artifact(false, None), artifact(true, Some("/t")), artifact(false, Some("/p"))];
+        let found = program_of(artifacts(&built.concat()), "justfull");
+        assert_eq!(found.expect("it is there"), PathBuf::from("/p"));
+        assert!(program_of(artifacts(&built[..2].concat()), "justfull").is_err());
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! (SO_LINGER 0): however the proxy ends, no peer takes a truncated stream for a complete one.
 
 mod moved;
+mod outcome;
 mod shown;
 
 pub(crate) use moved::FlowState;
+pub(crate) use outcome::{Outcome, outcome_of};
 
 use crate::allocator::{Allocator, Member};
 use crate::radio_leg::RadioLeg;
@@ -16,7 +18,6 @@ use justfull_base::{Duration, Instant};
 use justfull_rapid::{Sample, Windows};
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
-use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
@@ -34,68 +35,6 @@ const LEAST_UNSENT: u64 = 4;
 /// A connection takes part in the control once its server has sent more than this: four segments of
 /// Ethernet with timestamps. Both ends begin with ten (RFC 6928), so windows would bound no less.
 const JOINS_AT: u64 = 4 * 1_448;
-
-/// The end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Outcome {
-    /// Both ends closed it and have all data.
-    Completed,
-    /// The client reset it.
-    ClientReset,
-    /// The server reset it.
-    ServerReset,
-    /// The server refused it, or is unreachable.
-    Refused,
-    /// The server did not answer: it is silent, or its answers take another route.
-    NoAnswer,
-    /// The client left before the server answered.
-    ClientLeft,
-    /// No data for too long.
-    Idle,
-    /// No data for too long after one end had closed.
-    HalfClosed,
-    /// No descriptor was left for it.
-    NoResources,
-    /// Another socket of this host has the client's port.
-    AddressInUse,
-    /// The proxy, or its worker, ended first.
-    Ended,
-}
-
-impl Outcome {
-    /// All, in order.
-    pub(crate) const ALL: [Self; 11] = [
-        Self::Completed,
-        Self::ClientReset,
-        Self::ServerReset,
-        Self::Refused,
-        Self::NoAnswer,
-        Self::ClientLeft,
-        Self::Idle,
-        Self::HalfClosed,
-        Self::NoResources,
-        Self::AddressInUse,
-        Self::Ended,
-    ];
-
-    /// Its name in logs and metrics.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::ClientReset => "client_reset",
-            Self::ServerReset => "server_reset",
-            Self::Refused => "refused",
-            Self::NoAnswer => "no_answer",
-            Self::ClientLeft => "client_left",
-            Self::Idle => "idle",
-            Self::HalfClosed => "half_closed",
-            Self::NoResources => "no_resources",
-            Self::AddressInUse => "address_in_use",
-            Self::Ended => "ended",
-        }
-    }
-}
 
 /// A socket of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -452,15 +391,6 @@ impl Flow {
             self.paced = Some(rate);
             let _failed = system::pace(&self.client.socket, Some(rate));
         }
-    }
-}
-
-/// The outcome of a connection that could not begin.
-pub(crate) fn outcome_of(error: &io::Error) -> Outcome {
-    match error.raw_os_error().map(Errno::from_raw) {
-        Some(Errno::EMFILE | Errno::ENFILE) => Outcome::NoResources,
-        Some(Errno::EADDRNOTAVAIL | Errno::EADDRINUSE) => Outcome::AddressInUse,
-        _ => Outcome::Refused,
     }
 }
 

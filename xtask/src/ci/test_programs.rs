@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 use std::{fs, io};
 
-use cargo_metadata::{Artifact, Message};
+use cargo_metadata::Artifact;
 use tempfile::NamedTempFile;
 
 use crate::process::Captured;
@@ -145,11 +145,7 @@ fn messages(root: &Path) -> Outcome<&'static str> {
 
 /// What cargo has built for the tests.
 pub(super) fn artifacts(root: &Path) -> Outcome<impl Iterator<Item = Artifact>> {
-    let messages = Message::parse_stream(messages(root)?.as_bytes()).filter_map(Result::ok);
-    Ok(messages.filter_map(|message| match message {
-        Message::CompilerArtifact(artifact) => Some(artifact),
-        _ => None,
-    }))
+    messages(root).map(process::artifacts)
 }
 
 fn program(artifact: Artifact) -> Option<Program> {
