@@ -1,7 +1,7 @@
 //! The Internet checksum (RFC 1071), and its update when bytes change (RFC 1624, equation 3).
 
-/// The one's complement sum of bytes, from an even offset on; an odd last byte counts as the high
-/// one.
+/// The one's complement sum of bytes that begin at an even offset; an odd last byte counts as a
+/// high byte.
 #[must_use]
 pub fn sum(bytes: &[u8]) -> u16 {
     let (words, odd) = bytes.as_chunks::<2>();
@@ -22,13 +22,13 @@ fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// The checksum after the bytes at `at` of what it covers changed from `before` to `after`, of the
-/// same length. The first covered byte has an even offset.
+/// The checksum after a change of the covered bytes at `at` from `before` to `after`, which have
+/// the same length. The first covered byte has an even offset.
 #[must_use]
 pub fn updated(checksum: u16, at: usize, before: &[u8], after: &[u8]) -> u16 {
     let [before, after] = [before, after].map(|bytes| match at % 2 {
         0 => sum(bytes),
-        // Bytes from an odd offset on have the other place in each word.
+        // At an odd offset, high and low bytes of each word change places.
         _ => sum(bytes).swap_bytes(),
     });
     !add(add(!checksum, !before), after)

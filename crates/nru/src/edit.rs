@@ -39,8 +39,8 @@ pub fn places(message: &Message<'_>) -> Result<Option<Places>, Malformed> {
     }
 }
 
-/// Writes `value` to the four bytes at `at` of a GTP-U message, and returns the UDP checksum after
-/// it, from the `checksum` before it. A message begins at an even offset of its datagram.
+/// Writes `value` to the four bytes at `at` of a GTP-U message whose UDP checksum is `checksum`,
+/// and returns the new checksum. A message begins at an even offset of its datagram.
 ///
 /// # Errors
 /// The message ends before the field does.

@@ -11,8 +11,8 @@ pub enum Malformed {
     Version(u8),
     /// GTP' (protocol type 0), the protocol of charging.
     Prime,
-    /// The GTP-U header states another length than the datagram has, both in bytes after the first
-    /// eight.
+    /// The length in the GTP-U header differs from the datagram's; both count the bytes after the
+    /// first eight.
     Length {
         /// The length in the header.
         stated: usize,

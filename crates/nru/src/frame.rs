@@ -19,7 +19,7 @@ impl<'a> Frame<'a> {
     /// Reads a container.
     ///
     /// # Errors
-    /// The field in which the bytes end, or whose value the specification excludes.
+    /// The bytes end inside a field, or the specification excludes the value of a field.
     pub fn read(container: &'a [u8]) -> Result<Self, Malformed> {
         let first = container.first().ok_or(Malformed::Short("PDU type"))?;
         match first >> 4 {

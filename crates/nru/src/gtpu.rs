@@ -14,9 +14,9 @@ pub const NR_RAN_CONTAINER: u8 = 0x84;
 /// Type of the extension header with a PDU session container (section 5.2.2.7).
 pub const PDU_SESSION_CONTAINER: u8 = 0x85;
 
-/// Octets of the header that are always there; the stated length counts from their end.
+/// Octets of the mandatory header; the stated length counts from its end.
 const FIXED: usize = 8;
-/// Octets of sequence number, N-PDU number and next type, which are there together.
+/// Octets of sequence number, N-PDU number and next type: a header has all three or none.
 const OPTIONAL: usize = 4;
 /// Version 1 and protocol type GTP.
 const VERSION_1: u8 = 0b0011_0000;
@@ -39,11 +39,11 @@ pub struct Extension<'a> {
 pub struct Message<'a> {
     /// The message type.
     pub kind: u8,
-    /// Tunnel endpoint identifier, of the receiver's.
+    /// Tunnel endpoint identifier, which the receiver has assigned.
     pub teid: u32,
-    /// The sequence number, if it is to be read.
+    /// The sequence number, if its flag is set.
     pub sequence: Option<u16>,
-    /// The N-PDU number, if it is to be read.
+    /// The N-PDU number, if its flag is set.
     pub n_pdu: Option<u8>,
     /// The type of the first extension header; 0 without one.
     first: u8,
@@ -59,7 +59,7 @@ impl<'a> Message<'a> {
     /// Reads a datagram's payload, which holds one message. Ignores the spare bit.
     ///
     /// # Errors
-    /// Another version, a length that is not the datagram's, or a header that ends too early.
+    /// Another version, a length that differs from the datagram's, or a header that ends too early.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         let first = reader.u8("version")?;
@@ -126,7 +126,7 @@ impl<'a> Message<'a> {
         self.extensions().find(|extension| extension.kind == kind)
     }
 
-    /// The frame of NR-U that it carries, if it carries one.
+    /// The frame of NR-U in the message, if there is one.
     ///
     /// # Errors
     /// As for [`Frame::read`].
@@ -135,7 +135,7 @@ impl<'a> Message<'a> {
         container.map(|container| Frame::read(container.content)).transpose()
     }
 
-    /// The PDU session container that it carries, if it carries one.
+    /// The PDU session container in the message, if there is one.
     ///
     /// # Errors
     /// As for [`Session::read`].
@@ -214,8 +214,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Adds an extension header of type `kind`, whose content `write` writes; it returns the bytes
-    /// without padding, 0 to 1018. Extension headers come before the payload.
+    /// Adds an extension header of type `kind`. `write` writes its content and returns the number
+    /// of bytes without padding, 0 to 1018. Extension headers come before the payload.
     ///
     /// # Errors
     /// The buffer is too small, `kind` is 0, the content too long, or an error of `write`.

@@ -2,8 +2,8 @@
 //! headers, of which the NR RAN container carries a frame of NR-U (TS 38.425, Release 17).
 //!
 //! Reading borrows from the datagram and allocates nothing; every wrong length is a [`Malformed`].
-//! Writing fills a buffer of the caller. [`edit`] changes the two fields of a delivery status that
-//! bound a CU-UP, in place, and keeps the checksum right.
+//! Writing fills a buffer of the caller. [`edit`] changes, in place, the two fields of a delivery
+//! status that bound a CU-UP, and updates the checksum.
 //!
 //! ```
 //! use justfull_nru::{DeliveryStatus, Frame, Message, gtpu};

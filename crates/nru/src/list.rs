@@ -42,7 +42,7 @@ macro_rules! lists {
                 Self(Inner::Values(items))
             }
 
-            /// How many there are.
+            /// Number of values.
             #[must_use]
             pub const fn len(&self) -> usize {
                 match self.0 {
@@ -57,7 +57,7 @@ macro_rules! lists {
                 self.len() == 0
             }
 
-            /// The one at `index`; none beyond the end.
+            /// The value at `index`; none beyond the end.
             #[must_use]
             pub fn get(&self, index: usize) -> Option<$Item> {
                 match self.0 {

@@ -4,7 +4,7 @@
 use crate::Malformed;
 use crate::cursor::{Reader, flag, has};
 
-/// Which direction a container is for.
+/// The direction of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionKind {
     /// DL PDU SESSION INFORMATION, PDU type 0.

@@ -3,7 +3,7 @@
 use crate::cursor::{Reader, Writer, flag, has};
 use crate::{Malformed, SnRanges};
 
-/// The DU's report about one bearer, which bounds the CU-UP. The order of the fields is that of the
+/// The DU's report about one bearer, which bounds the CU-UP. The fields have the order of the
 /// bytes, not of the flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryStatus<'a> {
@@ -23,15 +23,15 @@ pub struct DeliveryStatus<'a> {
     /// The cause value (section 5.5.3.23): 0 unknown, 1 radio link outage, 2 radio link resume, and
     /// so on.
     pub cause: Option<u8>,
-    /// Highest delivered one of the retransmitted PDCP sequence numbers.
+    /// Highest PDCP sequence number that was retransmitted and is delivered.
     pub highest_delivered_retransmitted: Option<u32>,
     /// Highest retransmitted PDCP sequence number.
     pub highest_retransmitted: Option<u32>,
 }
 
 impl<'a> DeliveryStatus<'a> {
-    /// Reads a container. Ignores spare bits, and everything after the last known field, as
-    /// padding or a later release's fields.
+    /// Reads a container. Ignores spare bits and all bytes after the last known field, which are
+    /// padding or fields of a later release.
     pub(crate) fn read(container: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(container);
         let first = reader.u8("PDU type")?;

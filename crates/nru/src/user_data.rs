@@ -22,7 +22,7 @@ pub struct UserData<'a> {
     pub discard: Discard<'a>,
     /// The DU must answer with a delivery status.
     pub report_polling: bool,
-    /// The DU must report what it delivered out of sequence.
+    /// The DU must report the PDUs that it delivered out of sequence.
     pub report_out_of_sequence: bool,
     /// The DU must report when this PDCP sequence number, and all before it, are delivered.
     pub report_delivered: Option<u32>,

@@ -1,5 +1,5 @@
-//! Frames of F1-U: vectors written out by hand, what is written is read again, and every cut or
-//! changed byte is an error or a frame.
+//! Frames of F1-U. Vectors are written by hand, a written frame is read back, and a message with a
+//! cut or a changed byte gives an error or a frame.
 
 mod random;
 
@@ -199,7 +199,7 @@ fn every_cut_is_an_error_in_the_header_or_in_the_frame() {
     }
 }
 
-/// Reads everything that a message offers, and changes what can be changed.
+/// Reads all fields of a message, and changes the fields that [`edit`] can change.
 fn exercise(bytes: &[u8]) {
     let Ok(message) = Message::read(bytes) else { return };
     let extensions: usize = message.extensions().map(|e| e.content.len() + 2).sum();
@@ -277,7 +277,7 @@ proptest! {
         mut bytes in prop::collection::vec(any::<u8>(), 10..100),
         at: prop::sample::Index, value: u32,
     ) {
-        // The checksum stands in the first two bytes of what it covers.
+        // The checksum is in the first two covered bytes.
         bytes[..2].fill(0);
         let old = !checksum::sum(&bytes);
         let at = 2 + at.index(bytes.len() - 6);

@@ -1,4 +1,4 @@
-//! Wireshark's dissector decodes all that we write, and agrees field by field.
+//! Wireshark's dissector decodes every written frame, with the same value in each field.
 
 mod random;
 
@@ -212,7 +212,7 @@ fn tshark_agrees_with_every_field_that_is_written() {
     std::fs::write(&file, capture(&messages)).expect("it writes");
     let mut tshark = Command::new("tshark");
     tshark.arg("-r").arg(&file).args(["-n", "-d", "udp.port==2152,gtp", "-T", "fields"]);
-    // A T-PDU of F1-U is a PDCP PDU, which no dissector knows.
+    // A T-PDU of F1-U is a PDCP PDU, for which there is no dissector.
     tshark.args(["-o", "gtp.dissect_tpdu_as:None", "-E", "separator=/t", "-E", "aggregator=|"]);
     FIELDS.iter().for_each(|field| {
         tshark.args(["-e", field]);
