@@ -1,7 +1,7 @@
 //! Channel quality indicators: the promise of each value, and the MCS that a base station picks for
 //! it.
 //!
-//! The first is standardised (TS 36.213 section 7.2.3, TS 38.214 section 5.2.2.1). The second is
+//! The promise is standardised (TS 36.213 section 7.2.3, TS 38.214 section 5.2.2.1). The MCS is
 //! each vendor's choice, and published results depend on it.
 
 use crate::modulation::{CodeRate, Modulation, efficiency};

@@ -1,15 +1,15 @@
 //! The quality of a link by its SINR: the CQI that a UE reports, and the share of transport blocks
 //! that are not decoded.
 //!
-//! The SINR that an efficiency `e` (information bits per resource element and layer) needs is the
-//! attenuated Shannon bound turned round, `2^(e / alpha) - 1`, of TR 36.942 Annex A.1, which TR
-//! 38.803 section 5.2.7 takes over for NR up to 86 GHz; `alpha` is 0.6 for the downlink in both. It
-//! stands for the losses by fading, channel estimation and a code of finite length. At that SINR
-//! one block in ten is not decoded (TS 38.214 section 5.2.2.1), and around it the share follows a
-//! logistic curve in dB, which falls from 90 % to 10 % within `width`.
+//! An efficiency `e`, in information bits per resource element and layer, needs the SINR
+//! `2^(e/alpha) - 1`. This is the inverse of the attenuated Shannon bound of TR 36.942 Annex A.1,
+//! which TR 38.803 section 5.2.7 adopts for NR up to 86 GHz. In both `alpha` is 0.6 for the
+//! downlink; it stands for the losses by fading, channel estimation and a code of finite length. At
+//! this SINR one block in ten is not decoded (TS 38.214 section 5.2.2.1). Around it the share of
+//! these blocks follows a logistic curve in dB, which falls from 90 % to 10 % within `width`.
 //!
-//! Known weaknesses: the bound has no saturation by modulation, so that it is kind to code rates
-//! near 1; width and attenuation are the same for all MCSs and all sizes of blocks.
+//! Known weaknesses: the bound does not saturate with the modulation, so it favours code rates near
+//! 1; width and attenuation are the same for all MCSs and all sizes of blocks.
 
 use crate::cqi::{CqiTable, CqiToMcs, MAX_CQI, McsTable, quality};
 use crate::nr;
