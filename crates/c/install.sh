@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the C library: install.sh ARCHIVE. ARCHIVE is libjustfull.a as cargo builds it; the
-# shared library is linked from it, with a version for each symbol and a soname. PREFIX is where it
-# will be (/usr/local unless set), DESTDIR a folder that stands for the root, LIBDIR the folder of
+# shared library is linked from it, with a version for each symbol and a soname. PREFIX is its final
+# place (/usr/local unless set), DESTDIR a folder that stands for the root, LIBDIR the folder of
 # libraries (PREFIX/lib), CC the compiler that links.
 set -eu
 

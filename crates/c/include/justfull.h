@@ -5,10 +5,10 @@
  * call allocates, locks, makes a system call or unwinds. Time is the caller's, in nanoseconds since
  * any instant, and does not go back.
  *
- * A pointer is NULL or points to a value of its type; a handle is one that the library has returned
- * and whose memory is still there. Every call with such pointers is answered: a wrong argument, a
- * wrong order, or a call from within a callback, with an error that changes nothing. An object is
- * used by one thread at a time; different objects by any threads at once.
+ * A pointer is NULL or points to a value of its type; a handle comes from the library, and its
+ * memory is still there. Every call with such pointers returns: a wrong argument, a wrong order, or
+ * a call from within a callback gives an error and changes nothing. One thread at a time may use an
+ * object; different objects may be used by any threads at once.
  *
  * Settings are TOML in the form of a scenario file's sections: docs/guide/in-a-gnb.md.
  *
@@ -98,7 +98,7 @@
 #define JF_DROP_OVERFLOW 0
 
 /*
- Dropped: the queue was full, and the discipline chose this one of those that waited.
+ Dropped: the queue was full, and the discipline chose this waiting packet.
  */
 #define JF_DROP_VICTIM 1
 
@@ -182,7 +182,7 @@ enum jf_status
    */
   JF_ERROR_NULL = -1,
   /*
-   The handle is no object of this kind, or one that is destroyed.
+   The handle is no object of this kind, or the object is destroyed.
    */
   JF_ERROR_HANDLE = -2,
   /*
@@ -190,7 +190,7 @@ enum jf_status
    */
   JF_ERROR_BUSY = -3,
   /*
-   The time is before that of an earlier call, or above JF_TIME_MAX.
+   The time is before the time of an earlier call, or above JF_TIME_MAX.
    */
   JF_ERROR_TIME = -4,
   /*
@@ -278,8 +278,8 @@ typedef struct jf_queue jf_queue;
 typedef struct jf_rapid jf_rapid;
 
 /*
- The reason of a refusal in words: the field, the value found and what is allowed. Always ends
- with a zero; empty where the status says everything.
+ The reason of a refusal in words: the field, its value and the allowed values. Always ends with
+ a zero; empty where the status alone is the reason.
  */
 typedef struct jf_message {
   /*
@@ -302,7 +302,8 @@ typedef struct jf_eqp_ue {
    */
   uint32_t ue;
   /*
-   Its bearers, at least one: so many of `bearers`, after those of the UEs before it.
+   Number of its bearers, at least one. In `bearers` they follow the bearers of the UEs before
+   it.
    */
   uint32_t bearers;
   /*
@@ -320,7 +321,7 @@ typedef struct jf_eqp_ue {
  */
 typedef struct jf_eqp_bearer {
   /*
-   Bytes on the air of everything waiting, at least those of the listed SDUs.
+   Bytes on the air of all waiting data, at least the bytes of the listed SDUs.
    */
   uint64_t backlog;
   /*
@@ -328,8 +329,8 @@ typedef struct jf_eqp_bearer {
    */
   uint64_t head_of_line;
   /*
-   Its first SDUs: so many of `sdus`, after those of the bearers before it. The list may stop
-   at what the whole slot could carry.
+   Number of its listed SDUs, the first ones. In `sdus` they follow the SDUs of the bearers
+   before it. The list may stop at the capacity of the whole slot.
    */
   uint32_t sdus;
   /*
@@ -363,8 +364,8 @@ typedef struct jf_eqp_demand {
    */
   size_t bearers_length;
   /*
-   Bytes on the air of each SDU, headers included, bearer by bearer. The first of a bearer may
-   be the rest of one that was cut.
+   Bytes on the air of each SDU, headers included, bearer by bearer. The first SDU of a bearer
+   may be the rest of a segmented SDU.
    */
   const uint32_t *sdus;
   /*
@@ -478,7 +479,7 @@ typedef struct jf_rlc {
    */
   void *context;
   /*
-   Writes what bearer `drb` has not sent yet. Must not be NULL.
+   Writes the data that bearer `drb` has not sent yet. Must not be NULL.
    */
   void (*view)(void *context, uint8_t drb, struct jf_view *view);
   /*
@@ -519,7 +520,7 @@ typedef struct jf_slot {
    */
   uint64_t slot;
   /*
-   The amount that the slot offered this bearer: what it used and its share of what was left.
+   The amount that the slot offered this bearer: its used amount and its share of the rest.
    */
   uint64_t granted;
   /*
@@ -855,10 +856,10 @@ jf_status jf_eqp_create(const char *settings,
 jf_status jf_eqp_destroy(struct jf_eqp *eqp);
 
 /*
- Schedules the slot of `demand` at `now` (ns). `grants` has `ues_length` places, `bytes`
- `bearers_length`: what each UE gets, and the bytes of its transport block for each bearer.
- `withheld`, which may be NULL, gets the blocks left unused although something waits. Slots
- without demand may be left out.
+ Schedules the slot of `demand` at `now` (ns). `grants` has `ues_length` places for the grants of
+ the UEs, `bytes` has `bearers_length` places for the bytes of each bearer in its UE's transport
+ block. `withheld`, which may be NULL, gets the blocks left unused although something waits.
+ Slots without demand may be left out.
 
  # Safety
  As for jf_eqp_destroy; each pointer is NULL or points at as many items as said.
@@ -1012,7 +1013,7 @@ jf_status jf_gate_on_timeout(struct jf_gate *gate, uint64_t now);
 jf_status jf_gate_paces(struct jf_gate *gate, uint8_t *paces);
 
 /*
- Writes to `counts` what became of the packets of `flow`.
+ Writes the fates of the packets of `flow` to `counts`.
 
  # Safety
  As for jf_gate_destroy; `counts` is NULL or points at a place for the result.
@@ -1078,7 +1079,7 @@ jf_status jf_limiter_destroy(struct jf_limiter *limiter);
  without a limit.
 
  # Safety
- As for jf_limiter_destroy; the other pointers are NULL or point at what their types say.
+ As for jf_limiter_destroy; the other pointers are NULL or point to values of their types.
  */
 jf_status jf_limiter_room(struct jf_limiter *limiter,
                           uint64_t now,
@@ -1292,7 +1293,7 @@ jf_status jf_queue_next_timeout(struct jf_queue *queue, uint64_t *at);
 jf_status jf_queue_on_timeout(struct jf_queue *queue, uint64_t now);
 
 /*
- Writes to `counts` what became of its packets.
+ Writes the fates of its packets to `counts`.
 
  # Safety
  As for jf_queue_destroy; `counts` is NULL or points at a place for the result.
@@ -1392,7 +1393,7 @@ jf_status jf_rapid_limit_ue(struct jf_rapid *rapid, uint64_t now, uint64_t ue, u
  flows as the settings allow.
 
  # Safety
- As for jf_rapid_destroy; `opening` and `flow` are NULL or point at what their types say.
+ As for jf_rapid_destroy; `opening` and `flow` are NULL or point to values of their types.
  */
 jf_status jf_rapid_open(struct jf_rapid *rapid,
                         uint64_t now,
@@ -1433,7 +1434,7 @@ jf_status jf_rapid_on_sample(struct jf_rapid *rapid,
  JF_ERROR_RANGE if a field is out of its bounds or contradicts another.
 
  # Safety
- As for jf_rapid_destroy; `cell` and `own` are NULL or point at what their types say.
+ As for jf_rapid_destroy; `cell` and `own` are NULL or point to values of their types.
  */
 jf_status jf_rapid_on_report(struct jf_rapid *rapid,
                              uint64_t now,

@@ -1,5 +1,5 @@
 // The C library of justfull in C++17: objects that end with their scope. A constructor throws
-// jf::error with the reason; every other call answers a jf_status, as in C.
+// jf::error with the reason; every other call returns a jf_status, as in C.
 #ifndef JUSTFULL_HPP
 #define JUSTFULL_HPP
 

@@ -28,7 +28,8 @@ pub struct jf_eqp_ue {
     pub tbs: *const u32,
     /// Its number in the cell.
     pub ue: u32,
-    /// Its bearers, at least one: so many of `bearers`, after those of the UEs before it.
+    /// Number of its bearers, at least one. In `bearers` they follow the bearers of the UEs before
+    /// it.
     pub bearers: u32,
     /// Its slice: an index into `shares`.
     pub slice: u16,
@@ -40,12 +41,12 @@ pub struct jf_eqp_ue {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct jf_eqp_bearer {
-    /// Bytes on the air of everything waiting, at least those of the listed SDUs.
+    /// Bytes on the air of all waiting data, at least the bytes of the listed SDUs.
     pub backlog: u64,
     /// How long its first SDU has waited, in ns.
     pub head_of_line: u64,
-    /// Its first SDUs: so many of `sdus`, after those of the bearers before it. The list may stop
-    /// at what the whole slot could carry.
+    /// Number of its listed SDUs, the first ones. In `sdus` they follow the SDUs of the bearers
+    /// before it. The list may stop at the capacity of the whole slot.
     pub sdus: u32,
     /// Its number in the UE.
     pub drb: u8,
@@ -65,8 +66,8 @@ pub struct jf_eqp_demand {
     pub bearers: *const jf_eqp_bearer,
     /// How many.
     pub bearers_length: usize,
-    /// Bytes on the air of each SDU, headers included, bearer by bearer. The first of a bearer may
-    /// be the rest of one that was cut.
+    /// Bytes on the air of each SDU, headers included, bearer by bearer. The first SDU of a bearer
+    /// may be the rest of a segmented SDU.
     pub sdus: *const u32,
     /// How many.
     pub sdus_length: usize,
@@ -261,7 +262,7 @@ impl Scheduler {
     }
 }
 
-/// The memory of `ues`, without what it borrows: collecting nothing in place allocates nothing.
+/// The memory of `ues` without the borrowed data: collecting nothing in place allocates nothing.
 fn emptied(mut ues: Vec<UeDemand<'_>>) -> Vec<UeDemand<'static>> {
     ues.clear();
     ues.into_iter().map_while(|_| None).collect()
@@ -339,10 +340,10 @@ pub unsafe extern "C" fn jf_eqp_destroy(eqp: Option<NonNull<jf_eqp>>) -> jf_stat
     object::destroy::<Scheduler>(eqp)
 }
 
-/// Schedules the slot of `demand` at `now` (ns). `grants` has `ues_length` places, `bytes`
-/// `bearers_length`: what each UE gets, and the bytes of its transport block for each bearer.
-/// `withheld`, which may be NULL, gets the blocks left unused although something waits. Slots
-/// without demand may be left out.
+/// Schedules the slot of `demand` at `now` (ns). `grants` has `ues_length` places for the grants of
+/// the UEs, `bytes` has `bearers_length` places for the bytes of each bearer in its UE's transport
+/// block. `withheld`, which may be NULL, gets the blocks left unused although something waits.
+/// Slots without demand may be left out.
 ///
 /// # Safety
 /// As for jf_eqp_destroy; each pointer is NULL or points at as many items as said.

@@ -320,7 +320,7 @@ pub unsafe extern "C" fn jf_gate_paces(
     })
 }
 
-/// Writes to `counts` what became of the packets of `flow`.
+/// Writes the fates of the packets of `flow` to `counts`.
 ///
 /// # Safety
 /// As for jf_gate_destroy; `counts` is NULL or points at a place for the result.

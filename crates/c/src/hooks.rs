@@ -19,7 +19,7 @@ pub type jf_dropped = Option<
 pub struct jf_rlc {
     /// Passed to each function, unread.
     pub context: *mut c_void,
-    /// Writes what bearer `drb` has not sent yet. Must not be NULL.
+    /// Writes the data that bearer `drb` has not sent yet. Must not be NULL.
     pub view: Option<unsafe extern "C" fn(context: *mut c_void, drb: u8, view: *mut jf_view)>,
     /// Bearer `drb` takes `sdu`, whose `ecn` is JF_CE where it was marked. False if there is no
     /// room: the caller has dropped it. Must not be NULL.

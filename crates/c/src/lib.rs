@@ -1,17 +1,16 @@
-//! The C library of justfull: what a base station links to put a queue, a limiter or a pacer above
+//! The C library of justfull, with which a base station puts a queue, a limiter or a pacer above
 //! its RLC. `include/justfull.h` is made from these functions.
 //!
-//! Each object is a block of memory behind a handle, of the caller's or of the heap. Making one
+//! Each object is a block of the caller's memory or of the heap, behind a handle. Making an object
 //! reads its settings and allocates; afterwards no call allocates, locks, makes a system call or
 //! unwinds. Every call is total: a wrong argument, a wrong order or a call from within a callback
 //! is answered with a [`jf_status`], and changes nothing. Objects have no clock and no thread: an
 //! object is used by one thread at a time, different objects by any threads at once.
 //!
 //! # Safety
-//! As in any C interface: a pointer is NULL or points to a value of its type, a handle is one that
-//! the library has returned and whose memory is still there, and the caller's functions return. All
-//! `unsafe` code is in [`memory`], [`object`], [`text`] and [`hooks`]; the other modules are unsafe
-//! only to call.
+//! As in any C interface: a pointer is NULL or points to a value of its type, a handle comes from
+//! the library and its memory is still there, and the caller's functions return. All `unsafe` code
+//! is in [`memory`], [`object`], [`text`] and [`hooks`]; the other modules are unsafe only to call.
 #![deny(unsafe_code)]
 #![allow(non_camel_case_types, reason = "names of C")]
 

@@ -159,7 +159,7 @@ pub unsafe extern "C" fn jf_limiter_destroy(limiter: Option<NonNull<jf_limiter>>
 /// without a limit.
 ///
 /// # Safety
-/// As for jf_limiter_destroy; the other pointers are NULL or point at what their types say.
+/// As for jf_limiter_destroy; the other pointers are NULL or point to values of their types.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_limiter_room(
     limiter: Option<NonNull<jf_limiter>>,

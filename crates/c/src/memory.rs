@@ -1,10 +1,10 @@
-//! The allocator of the library: an object lies in one block, with everything that it has
-//! allocated while it was made.
+//! The allocator of the library: one block holds an object and everything that it allocates while
+//! it is made.
 //!
 //! While an object is made in a block, allocations of its thread come from that block, one after
-//! the other. The size of the block is found before, by making the object once from the heap: each
-//! allocation then counts as much as in a block. Each allocation has a header that says where it
-//! comes from, so one that is made or freed at another time is right all the same.
+//! the other. To find the size of the block, the library first makes the object once from the heap,
+//! where each allocation counts as much as in a block. Each allocation has a header with its
+//! origin, so an allocation or a release at another time is correct too.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -54,7 +54,7 @@ thread_local! {
     static PLACE: Cell<Place> = const { Cell::new(Place::HEAP) };
 }
 
-/// Sets the place of the thread's allocations back when it goes.
+/// Restores the place of the thread's allocations when it is dropped.
 struct Back(Place);
 
 impl Drop for Back {
@@ -150,8 +150,9 @@ fn from_heap(layout: Layout, header: Header) -> *mut u8 {
     }
 }
 
-// SAFETY: data of different allocations never overlap: those of a block begin at or after `top`,
-// those of the heap are the system's. `take` and `with_header` respect size and alignment.
+// SAFETY: data of different allocations never overlap: an allocation in a block begins at or after
+// `top`, an allocation in the heap is the system's. `take` and `with_header` respect size and
+// alignment.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let mut place = PLACE.get();
@@ -198,7 +199,7 @@ unsafe impl GlobalAlloc for Allocator {
 mod tests {
     use super::*;
 
-    /// Vectors that grow, and one that goes.
+    /// Vectors that grow, and a dropped one.
     fn made(n: usize) -> (Vec<u64>, Box<[u8]>) {
         let gone = vec![1_u8; 100];
         let mut numbers = Vec::new();

@@ -1,8 +1,8 @@
 //! Objects behind handles: one body for every call.
 //!
-//! A call is refused, and nothing changes, when the handle is NULL, is no object of the kind, is in
-//! a call already, or when time goes back. A body that panics is broken from then on: later calls
-//! are refused. It does not reach the caller.
+//! A call is refused, and nothing changes, if the handle is NULL, is no object of the kind or is in
+//! a call already, or if time goes back. A panic of a body does not reach the caller; the object is
+//! broken from then on, and later calls are refused.
 
 use crate::memory::{self, ALIGN};
 use crate::status::Answer;
@@ -44,7 +44,7 @@ struct Object<T> {
     /// Time of the latest call.
     now: Cell<u64>,
     state: Cell<State>,
-    /// The library has allocated the block of so many bytes; 0: it is the caller's.
+    /// Bytes of the block that the library has allocated; 0 for a block of the caller.
     owned: usize,
     body: UnsafeCell<T>,
 }
@@ -184,8 +184,8 @@ fn at_handle<'a, T: Body>(handle: Option<NonNull<T::Handle>>) -> Result<&'a Obje
     if place.as_ptr().addr() % ALIGN != 0 {
         return Err(JF_ERROR_HANDLE);
     }
-    // SAFETY: the contract of every call: a handle is one that the library has returned, and its
-    // memory is still there. All kinds of objects begin with the mark.
+    // SAFETY: the contract of every call: a handle comes from the library, and its memory is still
+    // there. All kinds of objects begin with the mark.
     let mark = unsafe { place.cast::<Cell<u64>>().as_ref() }.get();
     if mark != T::MARK {
         return Err(JF_ERROR_HANDLE);

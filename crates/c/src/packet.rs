@@ -32,7 +32,7 @@ pub const JF_OTHER: u8 = 3;
 
 /// Why a packet was dropped: the queue was full, and it was the arriving one.
 pub const JF_DROP_OVERFLOW: u8 = 0;
-/// Dropped: the queue was full, and the discipline chose this one of those that waited.
+/// Dropped: the queue was full, and the discipline chose this waiting packet.
 pub const JF_DROP_VICTIM: u8 = 1;
 /// Dropped: the AQM signalled at its arrival.
 pub const JF_DROP_AQM_ARRIVAL: u8 = 2;
@@ -87,7 +87,7 @@ pub struct jf_slot {
     pub pulled_at: u64,
     /// Length of a slot in ns, 1 to 10^9.
     pub slot: u64,
-    /// The amount that the slot offered this bearer: what it used and its share of what was left.
+    /// The amount that the slot offered this bearer: its used amount and its share of the rest.
     pub granted: u64,
     /// The amount that it sent.
     pub used: u64,
@@ -182,7 +182,7 @@ impl jf_view {
 }
 
 impl jf_slot {
-    /// The report; `last` is the time of the one before, and becomes that of this one.
+    /// The report; `last` is the time of the report before, and becomes the time of this report.
     pub(crate) fn get(&self, last: &mut u64) -> Result<SlotReport, jf_status> {
         if self.pulled_at < *last || self.pulled_at > crate::object::JF_TIME_MAX {
             return Err(JF_ERROR_TIME);

@@ -233,7 +233,7 @@ pub unsafe extern "C" fn jf_queue_on_timeout(
     })
 }
 
-/// Writes to `counts` what became of its packets.
+/// Writes the fates of its packets to `counts`.
 ///
 /// # Safety
 /// As for jf_queue_destroy; `counts` is NULL or points at a place for the result.

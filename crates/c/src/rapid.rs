@@ -221,7 +221,7 @@ pub unsafe extern "C" fn jf_rapid_limit_ue(
 /// flows as the settings allow.
 ///
 /// # Safety
-/// As for jf_rapid_destroy; `opening` and `flow` are NULL or point at what their types say.
+/// As for jf_rapid_destroy; `opening` and `flow` are NULL or point to values of their types.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_rapid_open(
     rapid: Option<NonNull<jf_rapid>>,
@@ -285,7 +285,7 @@ pub unsafe extern "C" fn jf_rapid_on_sample(
 /// JF_ERROR_RANGE if a field is out of its bounds or contradicts another.
 ///
 /// # Safety
-/// As for jf_rapid_destroy; `cell` and `own` are NULL or point at what their types say.
+/// As for jf_rapid_destroy; `cell` and `own` are NULL or point to values of their types.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jf_rapid_on_report(
     rapid: Option<NonNull<jf_rapid>>,

@@ -102,7 +102,7 @@ const fn first_seed() -> u64 {
     1
 }
 
-/// The places of a queue with this limit, and whether the limit alone keeps to them.
+/// The places of a queue with this limit, and true if the limit admits no more packets than places.
 fn places(capacity: Option<u32>, limit: Limit) -> Result<(u32, bool), ConfigError> {
     let most = match limit {
         Limit::Packets(packets) => Some(packets),
@@ -119,16 +119,16 @@ fn places(capacity: Option<u32>, limit: Limit) -> Result<(u32, bool), ConfigErro
     Ok((places, most.is_some_and(|most| most <= places)))
 }
 
-/// The memory of an object's queues: all have as many places.
+/// The memory of an object's queues: all have the same number of places.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
     packets: u32,
-    /// A bit for each queue whose limit does not keep to them.
+    /// A bit for each queue whose limit may admit more packets than places.
     exceeding: u64,
 }
 
 impl Places {
-    /// The queue of `flow`, below 64, has this limit.
+    /// Adds the queue of `flow`, below 64, which has this limit.
     fn add(&mut self, flow: usize, capacity: Option<u32>, limit: Limit) -> Result<(), ConfigError> {
         let (packets, kept) = places(capacity, limit)?;
         self.packets = self.packets.max(packets);
@@ -136,13 +136,13 @@ impl Places {
         Ok(())
     }
 
-    /// True when `queue`, that of `flow`, cannot take one more.
+    /// True when `queue`, the queue of `flow`, has no place for another packet.
     #[inline]
     pub(crate) fn are_taken(self, flow: u32, queue: &ManagedQueue) -> bool {
         self.may_lack(flow) && queue.backlog_packets() >= self.packets
     }
 
-    /// False when the limit of `flow` keeps to the places.
+    /// False when the limit of `flow` admits no more packets than places.
     #[inline]
     pub(crate) const fn may_lack(self, flow: u32) -> bool {
         self.exceeding >> (flow % 64) & 1 == 1

@@ -15,11 +15,11 @@ pub enum jf_status {
     JF_EMPTY = 2,
     /// A pointer is NULL that must not be.
     JF_ERROR_NULL = -1,
-    /// The handle is no object of this kind, or one that is destroyed.
+    /// The handle is no object of this kind, or the object is destroyed.
     JF_ERROR_HANDLE = -2,
     /// The object is in a call already: a callback has called it.
     JF_ERROR_BUSY = -3,
-    /// The time is before that of an earlier call, or above JF_TIME_MAX.
+    /// The time is before the time of an earlier call, or above JF_TIME_MAX.
     JF_ERROR_TIME = -4,
     /// A packet's size is not 1 B to the MTU.
     JF_ERROR_SIZE = -5,

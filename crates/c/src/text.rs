@@ -14,8 +14,8 @@ pub const JF_MESSAGE_BYTES: usize = 512;
 /// Largest text of settings in bytes.
 pub const JF_SETTINGS_BYTES: usize = 1_048_576;
 
-/// The reason of a refusal in words: the field, the value found and what is allowed. Always ends
-/// with a zero; empty where the status says everything.
+/// The reason of a refusal in words: the field, its value and the allowed values. Always ends with
+/// a zero; empty where the status alone is the reason.
 #[repr(C)]
 pub struct jf_message {
     /// UTF-8.
@@ -82,7 +82,7 @@ fn settings<'a>(text: *const c_char, length: usize) -> Result<&'a str, (jf_statu
     std::str::from_utf8(bytes).map_err(|_| (JF_ERROR_SETTINGS, "settings: no UTF-8"))
 }
 
-/// The `length` items at `items`; none of them where `length` is 0.
+/// The `length` items at `items`; none if `length` is 0.
 pub(crate) fn items<'a, T>(items: Option<NonNull<T>>, length: usize) -> Result<&'a [T], jf_status> {
     if length == 0 {
         return Ok(&[]);

@@ -1,8 +1,10 @@
-//! The base station of `examples/gnb-cpp` decides as the same cell does in `justfull run`, packet
-//! by packet: what enters the RLC when, with which mark, and what is dropped when and why.
+//! The base station of `examples/gnb-cpp` and the same cell in `justfull run` make the same
+//! decisions, packet by packet: the instants and marks of packets that enter the RLC, and the
+//! instants and reasons of drops.
 //!
-//! A run of the cell is recorded: what arrived at SDAP, what each slot carried, and the decisions.
-//! The program gets the first two as files, and its decisions must be the same text.
+//! A run of the cell is recorded: the arrivals at SDAP, the capacity of each slot, and the
+//! decisions. The program gets arrivals and slots as files, and its decisions must be the same
+//! text.
 
 mod built;
 

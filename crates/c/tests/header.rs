@@ -1,5 +1,5 @@
-//! `include/justfull.h` is made by cbindgen from the library's sources, and is in the tree: who
-//! links the library needs neither cbindgen nor Rust. `JUSTFULL_BLESS=1` writes it.
+//! cbindgen makes `include/justfull.h` from the library's sources. The header is in the tree, so a
+//! user of the library needs no cbindgen and no Rust. `JUSTFULL_BLESS=1` writes it.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn generated(root: &Path) -> String {
     without_safety(&text)
 }
 
-/// The contract of pointers is said once, at the top.
+/// The contract of pointers stands once, at the top.
 fn without_safety(text: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     let mut within = false;

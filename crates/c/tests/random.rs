@@ -18,7 +18,7 @@ use justfull_base::Rng;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// An RLC that says anything.
+/// An RLC with random answers.
 struct Wild(Rng);
 
 unsafe extern "C" fn view(context: *mut c_void, _: u8, view: *mut jf_view) {

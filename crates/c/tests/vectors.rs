@@ -1,7 +1,7 @@
 //! Golden vectors: input and output of every limiter, pacer, AQM, discipline, of EQP and RAPID, for
-//! who ports one to another language. The format is in `docs/vectors.md`. They are made here from
-//! the algorithms, and a program in C reads them and finds the same through the library.
-//! `JUSTFULL_BLESS=1` writes them (`cargo xtask golden --bless`).
+//! ports to other languages. `docs/vectors.md` has the format. This test makes the vectors from the
+//! algorithms, and a program in C gets the same output through the library. `JUSTFULL_BLESS=1`
+//! writes them (`cargo xtask golden --bless`).
 
 mod built;
 #[path = "vectors/eqp.rs"]

@@ -1,4 +1,4 @@
-/* Every function answers every wrong call with an error that changes nothing. */
+/* Every function returns an error for every wrong call, and changes nothing. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 static const size_t HUGE_SIZE = (size_t)1 << 63;
 static const uint64_t HUGE_AMOUNT = (uint64_t)1 << 63;
 
-/* An RLC that counts, and calls back where it is told to. */
+/* An RLC that counts, and calls back where a test sets it to. */
 struct rlc {
   jf_view view;
   jf_gate *calls;

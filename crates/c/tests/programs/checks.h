@@ -1,4 +1,4 @@
-/* The status of a call, and a condition, of which another one ends the program. */
+/* Checks of a call's status and of a condition: a failed check ends the program. */
 #ifndef CHECKS_H
 #define CHECKS_H
 

@@ -1,4 +1,4 @@
-// Objects in C++ end with their scope, move, and say why they were not made.
+// Objects in C++ end with their scope, move, and give the reason if they were not made.
 #include "justfull.hpp"
 
 #include <cstdio>

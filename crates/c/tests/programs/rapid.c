@@ -1,5 +1,5 @@
-/* RAPID's control from C: decisions worked out by hand, and wrong calls, each of which is answered
- * with an error that changes nothing. */
+/* RAPID's control from C: decisions worked out by hand, and wrong calls, which give an error and
+ * change nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +166,7 @@ static void calling(void) {
   IS(JF_OK, jf_rapid_on_report(control, 6 * MS, ue, &cell, &own));
   CHANGED(7, 10, 20);
 
-  /* Two handles of one UE: the flows of the one join those of the other. */
+  /* Two handles of one UE: the flows of one handle join the flows of the other. */
   IS(JF_ERROR_UE, jf_rapid_merge_ues(control, 6 * MS, 0, ue));
   IS(JF_ERROR_UE, jf_rapid_merge_ues(control, 6 * MS, other, 0));
   IS(JF_OK, jf_rapid_merge_ues(control, 6 * MS, ue, ue));

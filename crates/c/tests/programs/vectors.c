@@ -1,4 +1,4 @@
-/* Reads golden vectors (docs/vectors.md) and finds the same through the library: FILE... */
+/* Reads golden vectors (docs/vectors.md) and compares the library's output with them: FILE... */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ static void must(jf_status status) {
   if (status < JF_OK) differs(line_number, jf_error_text(status));
 }
 
-/* Reads the numbers of a line into `out`; returns how many there are, or -1 if there is more than
- * numbers. */
+/* Reads the numbers of a line into `out`; returns their number, or -1 if the line holds
+ * anything else. */
 static int numbers(const char *text, uint64_t *out, int most) {
   int count = 0;
   while (*text != '\0' && *text != '\n') {
@@ -34,7 +34,7 @@ static int numbers(const char *text, uint64_t *out, int most) {
   return count;
 }
 
-/* What the library has dropped and no line has named yet. */
+/* Packets that the library has dropped and no line has named yet. */
 static struct {
   uint64_t now, id;
   uint8_t reason;

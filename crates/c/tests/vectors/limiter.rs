@@ -1,5 +1,5 @@
-//! Limiters above a bearer of bytes and one of packets: a backlog that never ends but for a pause,
-//! four polls a slot, and slots that differ.
+//! Limiters above a bearer of bytes and one of packets: an endless backlog with one pause, four
+//! polls a slot, and slots that differ.
 
 use super::Vector;
 use justfull_base::{Duration, Instant, Rng, SlotReport};
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 const SLOT: Duration = Duration::from_millis(1);
 const SLOTS: u64 = 60;
 
-/// The bearer below: what is left of each SDU and when it entered.
+/// The bearer below: the rest of each SDU, and the time of its entry.
 #[derive(Default)]
 struct Bearer {
     sdus: VecDeque<(u32, Instant)>,
@@ -81,7 +81,7 @@ fn poll(
     }
 }
 
-/// A slot takes what it can.
+/// A slot takes as much as it can.
 fn pull(
     now: Instant,
     limiter: &mut AnyLimiter,

@@ -1,4 +1,5 @@
-//! Pacers of a queue that is filled as they want and polled four times for each opportunity.
+//! Pacers of a queue that is filled up to their occupancy and polled four times for each
+//! opportunity.
 
 use super::Vector;
 use justfull_base::{Duration, Instant, Rng};
