@@ -6,9 +6,10 @@
 //! - `box`: the same with the box's decisions for each packet.
 //! - `copies`: the box as it serves: the kernel forwards the downlink, the box reads copies.
 //!
-//! `f1u_bench decisions SECONDS BEARERS` prints what the decisions alone take for a packet.
-//! `f1u_bench check` prints what is missing on this host, or nothing. The process in the middle has
-//! the last core, the load the first. The bearers take turns with packets of 1 400 bytes.
+//! `f1u_bench decisions SECONDS BEARERS` prints the time of the decisions alone for a packet.
+//! `f1u_bench check` prints the missing abilities of this host, or nothing. The process in the
+//! middle has the last core, the load the first. The bearers take turns with packets of 1 400
+//! bytes.
 
 use justfull_base::Instant;
 use justfull_f1u::{F1uConfig, Machine, Verdict};
@@ -66,7 +67,7 @@ fn check() {
     }
 }
 
-/// Keeps this thread, and what it starts, on one core.
+/// Keeps this thread, and the processes that it starts, on one core.
 fn pin(last: bool) -> Outcome<()> {
     let cores = std::thread::available_parallelism()?.get();
     let mut set = CpuSet::new();
@@ -187,7 +188,7 @@ fn measure(way: &str, seconds: &str, bearers: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Sends as fast as it can, and returns what arrived.
+/// Sends as fast as it can, and returns the arrivals.
 fn blast(chain: &Chain, seconds: Duration, bearers: u32) -> Outcome<u64> {
     let bound = |place, address| {
         chain.inside(place, || {

@@ -128,8 +128,8 @@ impl Machine {
         }
     }
 
-    /// The place of a packet without user data of its own, such as an End Marker: behind the user
-    /// data that waits of its tunnel.
+    /// The place of a packet without user data of its own, such as an End Marker: behind the
+    /// waiting user data of its tunnel.
     fn behind(&self, tunnel: Tunnel) -> Option<Place> {
         if self.held == 0 {
             return None;
@@ -284,7 +284,7 @@ impl Machine {
         self.held
     }
 
-    /// Downlink tunnels, and those of them whose reports are known.
+    /// Downlink tunnels, and downlink tunnels with a known reporter.
     #[must_use]
     pub fn bearers(&self) -> (usize, usize) {
         let all = self.tunnels.bearers.iter().flatten();

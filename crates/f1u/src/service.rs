@@ -104,7 +104,8 @@ pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(
     let (to, asks) = channel();
     let asker = Asker { to };
     let socket = Path::new(&config.operation.socket);
-    // Before anything is taken from another box, it must be there; otherwise it must not.
+    // A takeover needs another box, which is checked before anything is taken from it; without a
+    // takeover no other box may run.
     let other = ask(socket, "status");
     if takeover {
         other?;
@@ -157,7 +158,7 @@ struct PlaceOf {
 fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
     let (place, detours) = (&config.place, detours(config));
     router::can_detour(&place.du)?;
-    // Of a process that is killed the kernel closes the last file first: no status may pass
+    // The kernel closes the files of a killed process in reverse order: no status may pass
     // unbounded while user data still goes to a device without a reader.
     let detour = Detour::install(&detours[0], takeover)?;
     let downlink = match detours.get(1) {
@@ -168,7 +169,7 @@ fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
         None if place.cu_up == place.du => Downlink::Uplinks,
         None => {
             let copies = Copies::open(&place.cu_up, gtpu::PORT)?;
-            // A box before this one may have led user data to its device, which ends with it.
+            // An earlier box may have routed user data to its device, which ends with that box.
             Detour::remove(&both(place)[1])?;
             Downlink::Copies(copies)
         }
@@ -248,7 +249,7 @@ impl Service {
         self.step(now);
     }
 
-    /// Sends what is due.
+    /// Sends the packets that are due.
     fn step(&mut self, now: Instant) {
         let Self { machine, detour, totals, .. } = self;
         machine.poll(now, |packet| {
@@ -277,7 +278,7 @@ impl Service {
         }
     }
 
-    /// Lets what waits in the box and then in the devices pass.
+    /// Lets waiting data pass: first from the box, then from the devices.
     fn end(&mut self) {
         let Self { machine, detour, totals, .. } = self;
         machine.release(|packet| {

@@ -11,7 +11,7 @@ pub(crate) struct Totals {
     pub(crate) passed: u64,
     /// The same of the downlink, at an interface of its own.
     pub(crate) passed_down: u64,
-    /// Those that the kernel did not take back.
+    /// Datagrams that the kernel did not take back.
     pub(crate) refused: u64,
     /// Copies of the downlink that came too fast to be read.
     pub(crate) copies_lost: u64,

@@ -93,7 +93,7 @@ struct Ends {
     /// When each packet of the call arrived at the CU-UP, by its number.
     calls: Vec<(u64, Instant)>,
     measured: Measured,
-    /// Frames that the DU should have by the highest NR-U sequence number, and those that it has.
+    /// Frames that the DU should have by the highest NR-U sequence number, and frames that it has.
     expected: u64,
     received: u64,
     statuses: u64,
@@ -363,7 +363,7 @@ fn user_data_in_the_box_leaves_at_a_takeover_and_at_its_end_and_a_kill_loses_no_
     let after = ends.run(Duration::from_millis(300));
     let lost = ends.missing();
     println!("killed: {lost} packets lost, {} frames", after.frames);
-    // Those in the box, and those on their way through its devices.
+    // Packets in the box, and packets on their way through its devices.
     assert!(lost > 0 && lost < 2 * 200_000 / BULK as u64, "{lost}");
     assert!(unbounded(&ends) && after.frames > 100, "traffic goes on: {} frames", after.frames);
 

@@ -1,5 +1,5 @@
 //! The box in a cell in virtual time: real frames between models of a CU-UP and of a DU, a CUBIC
-//! download and a call. The bars are those of the box's purpose; `docs/guide/f1u.md` has the
+//! download and a call. The bars follow from the purpose of the box; `docs/guide/f1u.md` has the
 //! values.
 
 mod cell;

@@ -13,18 +13,18 @@ use justfull_nru::{DeliveryStatus, SN_END, UserData};
 use justfull_ran::limiter::RlcView;
 use std::net::IpAddr;
 
-/// Statuses in a row about numbers that the CU-UP did not send, after which two tunnels no longer
-/// belong together.
+/// After this many statuses in a row about numbers that the CU-UP did not send, two tunnels no
+/// longer belong together.
 const MISSES: u8 = 3;
 /// After a new begin of the CU-UP's numbers the DU still reports old ones for this long.
 const OLD: Duration = Duration::from_secs(2);
 
-/// No progress for this long, although the CU-UP has sent all that it may: what was sent may be
-/// lost. Then the CU-UP may send a little more, again after twice the time, and so on.
+/// Without progress for this long, although the CU-UP has sent all that it may, the sent data may
+/// be lost. Then the CU-UP may send a little more, again after twice the time, and so on.
 const STALL: Duration = Duration::from_millis(20);
-/// Doublings of it.
+/// Most doublings of this time.
 const DOUBLINGS: u8 = 6;
-/// No desired size is taken for more, so that sums stay comparable.
+/// A greater desired size counts as this one, so that sums stay comparable.
 const LARGE: u32 = 1 << 30;
 /// Without a status for this long, nothing waits in the box.
 const QUIET: Duration = Duration::from_millis(200);
@@ -64,7 +64,7 @@ impl Rules {
         self.holds() || !self.interval.is_zero()
     }
 
-    /// Bytes that the CU-UP may send beyond those that the DU may have.
+    /// Bytes that the CU-UP may send beyond the bytes that the DU may have.
     fn room(&self, control: &Control) -> u32 {
         if !self.holds() {
             return 0;
@@ -94,7 +94,8 @@ impl Tunnel {
     }
 }
 
-/// The downlink of a bearer: what each packet needs, and the rest apart, for the cache's sake.
+/// The downlink of a bearer: the state that each packet needs, and the rest apart, for the cache's
+/// sake.
 pub(super) struct Bearer {
     pub(super) tunnel: Tunnel,
     pub(super) seen: Instant,
@@ -137,13 +138,14 @@ pub(super) struct Progress {
     edge: Option<u32>,
     /// Bytes that the CU-UP may send beyond it.
     room: u32,
-    /// The sum from which the last status counts, and the one that it grants.
+    /// The sum from which the last status counts, and the sum that it grants.
     from: u32,
     granted: u32,
     /// The sum of bytes sent at the last report.
     sent: u32,
     misses: u8,
-    /// Since when nothing moves, how often that opened the edge, and by how much.
+    /// Start of the time without progress, the number of openings of the edge since, and the bytes
+    /// of the last opening.
     stalled: Option<Instant>,
     openings: u8,
     opened: u32,
@@ -156,8 +158,8 @@ struct Mark {
 }
 
 impl Mark {
-    /// Bytes from here to the sum `released`; 0 for a DU that claims to have transmitted what waits
-    /// in the box.
+    /// Bytes from here to the sum `released`; 0 for a DU that claims to have transmitted data that
+    /// waits in the box.
     fn until(self, released: u32) -> u32 {
         released.wrapping_sub(self.sum).cast_signed().max(0).cast_unsigned()
     }
@@ -172,7 +174,7 @@ pub(super) enum Treatment {
     Nothing,
     /// It is about numbers that the CU-UP did not send.
     Unknown,
-    /// And so were the ones before it: the tunnels do not belong together.
+    /// So were the statuses before it: the tunnels do not belong together.
     Stranger,
 }
 
@@ -215,7 +217,7 @@ impl Bearer {
         let sent = self.sent.get_or_insert_with(|| Sent::new(bits));
         let reported = &mut self.reported;
         let needed = |sent: &Sent, sn: u32| match reported.progress.oldest() {
-            // A number that is further back than the one the DU is at is not needed.
+            // A number before the DU's present one is not needed.
             Some(oldest) => sent.behind(oldest).is_some_and(|at| sent.behind(sn) <= Some(at)),
             None => true,
         };
@@ -264,7 +266,7 @@ impl Bearer {
         };
         let before = reported.progress.transmitted;
         let after = newer(before, transmitted);
-        // A status that another one overtook, or that comes twice, gets the bound of the newest.
+        // A status that was overtaken or comes twice gets the bound of the newest.
         let stale = reported.progress.edge.is_some()
             && transmitted.zip(after).is_some_and(|(own, newest)| own.sn != newest.sn);
         reported.progress.transmitted = after;
@@ -306,8 +308,8 @@ impl Bearer {
         Some(edge.is_none_or(|edge| edge.wrapping_sub(after).cast_signed() >= 0))
     }
 
-    /// A repetition of the last status with what is open now, for a CU-UP that has sent all that it
-    /// was granted.
+    /// A repetition of the last status with the bytes that are open now, for a CU-UP that has sent
+    /// its whole grant.
     pub(super) fn own_status(&mut self, now: Instant) -> Option<(&Original, Desired)> {
         let sent = self.sent.as_ref().map_or(0, Sent::total);
         let reported = &mut *self.reported;
@@ -341,7 +343,7 @@ impl Bearer {
     }
 }
 
-/// What a new status says.
+/// The content of a new status.
 struct Step {
     /// The DU has transmitted up to here.
     at: Mark,
@@ -375,7 +377,7 @@ impl Reported {
         });
         let limit = self.control.limit().saturating_add(opened);
         let mut edge = at.sum.wrapping_add(limit);
-        // A CU-UP keeps to the DU's own size; so does the box with what it holds.
+        // A CU-UP keeps to the DU's own size, and the box does so with the data that it holds.
         if rules.holds() && edge.wrapping_sub(most).cast_signed() > 0 {
             edge = most;
         }
@@ -419,7 +421,8 @@ impl Reported {
 }
 
 impl Progress {
-    /// How much more than the limit the CU-UP may send; `more` is that when nothing moves.
+    /// The bytes beyond the limit that the CU-UP may send; `more` returns them for a time without
+    /// progress.
     fn open(&mut self, now: Instant, moves: bool, more: impl Fn() -> u32) -> u32 {
         if moves {
             (self.stalled, self.openings, self.opened) = (None, 0, 0);

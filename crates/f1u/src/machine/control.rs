@@ -18,7 +18,7 @@ use justfull_ran::limiter::{
 
 /// The slot of limiters that have one: a usual period of delivery statuses.
 const SLOT: Duration = Duration::from_millis(5);
-/// A status sooner after another than this share of the usual time belongs to the one after it: the
+/// A status that follows another within this share of the usual time counts with the next one: the
 /// CU-UP requested it, or it came twice.
 const SOON: f64 = 0.5;
 /// Reports in the average of the rate: a third of a second with one each 5 ms.
@@ -46,7 +46,7 @@ pub(super) struct Control {
     least: u32,
     mtu: u64,
     loop_ns: u64,
-    /// The last report and what has been freed since then, if it came too early.
+    /// The last report and the bytes freed since then, if it came too early.
     reported: Option<Instant>,
     freed: u32,
     /// The usual time between reports.
@@ -97,7 +97,7 @@ impl Control {
 
     /// The bounds of a status that lets the CU-UP send `size` bytes.
     pub(super) fn desired(&self, size: u32) -> Desired {
-        // Twice what the radio takes: the size alone bounds.
+        // Twice the rate of the radio: only the size bounds.
         let rate = (self.rate * 2.0) as u32;
         Desired { size, rate: rate.max(self.limit) }
     }
@@ -138,7 +138,7 @@ impl Control {
         let scale = self.period.as_nanos() as f64 / passed.as_nanos() as f64;
         let used = (f64::from(freed) * scale) as u64;
         let rest = self.rest(&queue);
-        // Without enough to send, what was sent says nothing about the radio.
+        // With too little data to send, the sent amount shows nothing about the radio.
         if queue.bytes > 0 || report.full {
             self.rate = f64::from(freed) / passed.as_secs_f64();
             let reports = if self.steady > 0.0 { STEADY } else { 1.0 };

@@ -8,7 +8,7 @@ const BESIDE: usize = 64;
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) packet: Box<[u8]>,
-    /// Bytes of the PDU; 0 for one that the sums of the bearer leave out.
+    /// Bytes of the PDU; 0 for a PDU that the sums of the bearer leave out.
     pub(super) pdu: u32,
 }
 

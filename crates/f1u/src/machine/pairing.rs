@@ -1,9 +1,10 @@
-//! Which downlink tunnel a reporting uplink tunnel belongs to. Nothing on F1-U says so; the
-//! sequence numbers do.
+//! Finds the downlink tunnel that a reporting uplink tunnel belongs to. No field of F1-U names it;
+//! the sequence numbers show it.
 //!
-//! A DU reports only numbers that the CU-UP has sent on the same bearer. Of the bearers between the
-//! same two hosts, each report excludes those where its number was not sent. Where several are
-//! left, the one counts whose last number was reported exactly, again and again: queues run empty.
+//! A DU reports only numbers that the CU-UP has sent on the same bearer. Each report excludes the
+//! bearers between the same two hosts on which its number was not sent. If several bearers are
+//! left, exact reports decide: when its queue runs empty, a bearer's last number is reported
+//! exactly.
 
 use super::bearer::Bearer;
 use justfull_base::{Duration, Instant};
@@ -14,7 +15,7 @@ const REPORTS: u8 = 3;
 const CLEAR: u8 = 3;
 /// Most candidates; with more, a later search finds fewer.
 const CANDIDATES: usize = 64;
-/// Time until the next search after one that found nothing, or too many.
+/// Time until the next search after a search that found no candidate or too many.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The search of one uplink tunnel.

@@ -1,4 +1,4 @@
-//! Tunnels of both directions, and which ones belong together.
+//! Tunnels of both directions, and their pairs.
 
 use super::bearer::{Bearer, Tunnel};
 use super::control::Control;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// How often idle tunnels are looked for.
 const LOOK: Duration = Duration::from_secs(1);
-/// A search for a bearer looks at all of them, so that there is at most one in this time.
+/// A search visits all bearers, so at most one search begins in this time.
 const SEARCHES: Duration = Duration::from_millis(1);
 
 /// An uplink tunnel.
@@ -29,7 +29,8 @@ pub(super) struct Tunnels {
     limiter: LimiterConfig,
     config: BearersConfig,
     downlinks: BTreeMap<Tunnel, u32>,
-    /// Where the last downlink tunnel of a hash is; one that is no longer there is looked up.
+    /// The place of the last downlink tunnel of each hash; a tunnel that is no longer there is
+    /// looked up.
     recent: Vec<u32>,
     uplinks: BTreeMap<Tunnel, u32>,
     pub(super) bearers: Vec<Option<Bearer>>,
@@ -142,7 +143,7 @@ impl Tunnels {
         self.looked = now;
         let idle = self.config.idle;
         for index in 0..self.bearers.len() {
-            // What waits may wait for a radio that is gone for longer.
+            // User data may wait for a radio that is gone for longer.
             let is_idle = |b: &mut Bearer| now.since(b.seen) > idle && b.reported.held.is_empty();
             let Some(bearer) = self.bearers[index].take_if(is_idle) else { continue };
             self.downlinks.remove(&bearer.tunnel);

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 pub enum Verdict {
     /// User data of the downlink.
     UserData,
-    /// User data that the box keeps, or what follows it in its tunnel:
+    /// User data that the box keeps, or a packet that follows it in its tunnel:
     /// [`Machine::poll`](super::Machine::poll) gives it back. Every other packet goes on at once.
     Held,
     /// A delivery status that stays as it is.
@@ -40,9 +40,9 @@ pub struct Counts {
     pub malformed: u64,
     /// Packets of tunnels for which there is no place.
     pub over_limit: u64,
-    /// Packets that waited in the box: user data, and what followed it in its tunnel.
+    /// Packets that waited in the box: user data, and packets that followed it in its tunnel.
     pub held: u64,
-    /// Those that left early for lack of room.
+    /// Packets among them that left early for lack of room.
     pub early: u64,
     /// Delivery statuses of the box's own.
     pub own_statuses: u64,
@@ -63,7 +63,7 @@ pub struct BearerView {
     pub packets: u64,
     /// The same in bytes.
     pub bytes: u64,
-    /// Bytes that the DU has and has not transmitted.
+    /// Bytes that the DU has but has not transmitted.
     pub in_flight: u32,
     /// Bytes that wait in the box.
     pub held: u32,
@@ -73,6 +73,6 @@ pub struct BearerView {
     pub rate: f64,
     /// Delivery statuses.
     pub statuses: u64,
-    /// Those that were changed.
+    /// Delivery statuses that were changed.
     pub rewritten: u64,
 }

@@ -20,7 +20,7 @@ pub(crate) enum Above {
     Drops,
 }
 
-/// An SDU: who it belongs to is the world's affair.
+/// An SDU. Its owner is known to the world only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sdu {
     pub(crate) number: u64,

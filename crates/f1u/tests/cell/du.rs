@@ -57,7 +57,7 @@ impl Du {
         self.rlc.push_back(Waiting { sn, sdu, left });
     }
 
-    /// The radio takes up to `capacity` bytes; returns what is whole then.
+    /// The radio takes up to `capacity` bytes; returns the SDUs that are then complete.
     pub(crate) fn slot(&mut self, now: Instant, mut capacity: u64) -> Vec<Sdu> {
         let mut whole = Vec::new();
         while let Some(first) = self.rlc.front_mut().filter(|_| capacity > 0) {

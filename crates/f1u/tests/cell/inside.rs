@@ -43,7 +43,7 @@ impl Inside {
         self.poll(now);
     }
 
-    /// SDAP gives the RLC what may enter.
+    /// SDAP gives the RLC the packets that may enter.
     pub(crate) fn poll(&mut self, now: Instant) {
         while let Some(queue) = self.queues.iter_mut().find(|queue| !queue.is_empty()) {
             let room = self.limiter.room(now, &self.view);

@@ -64,8 +64,8 @@ pub(crate) struct Cell {
 pub(crate) struct Found {
     /// One-way delays of the call's packets, sorted.
     pub(crate) delays: Vec<Duration>,
-    /// Packets of the call that were sent three seconds before the end or earlier, and those of
-    /// them that did not arrive.
+    /// Packets of the call that were sent three seconds before the end or earlier, and the lost
+    /// ones among them.
     arrived: u64,
     pub(crate) call_lost: u64,
     /// The download's, bit/s.
@@ -91,7 +91,7 @@ impl Found {
         self.delays[rank.clamp(1, self.delays.len()) - 1]
     }
 
-    /// The RLC queue that is not exceeded in a share of the slots.
+    /// The bytes that the RLC queue does not exceed in a share of the slots.
     pub(crate) fn rlc(&self, share: f64) -> u64 {
         let rank = (share * self.rlc.len() as f64).ceil() as usize;
         self.rlc[rank.clamp(1, self.rlc.len()) - 1]
@@ -112,7 +112,7 @@ enum Event {
     Between(Vec<u8>),
     AtDu(Vec<u8>),
     AtCuUp(Vec<u8>),
-    /// The box has something to do, at the earliest.
+    /// The earliest time at which the box has work.
     Middle,
     RestartCuUp,
     RestartDu,
