@@ -58,7 +58,7 @@ pub(crate) struct Expected {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     granted: u64,
-    /// The part of `granted` that UEs hold which are not hungry.
+    /// The part of `granted` that belongs to UEs that are not hungry.
     granted_still: u64,
     active: u32,
     hungry: u32,
@@ -70,7 +70,7 @@ impl Cell {
         self.count(old, false);
         let expected = expected.filter(|_| wish.active);
         let share = expected.map_or(0, |expected| self.share(wish, expected));
-        // Its own limit binds: it wants no more of the cell.
+        // Its own limit binds: it needs no more of the cell.
         let sated = expected
             .is_some_and(|expected| wish.most * f64::from(self.with_traffic(expected)) < 1.0);
         let hungry = wish.active && wish.hungry && !sated;

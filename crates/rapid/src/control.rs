@@ -155,7 +155,7 @@ impl Control {
         Ok(())
     }
 
-    /// A flow opens: it and the others of its UE get equal shares (equation 4).
+    /// A flow opens: all flows of its UE get equal shares (equation 4).
     ///
     /// # Errors
     /// [`Refused::UnknownUe`] or [`Refused::Full`].
@@ -183,7 +183,7 @@ impl Control {
         Ok(FlowId(key))
     }
 
-    /// Reports what happened to a flow in the last round trip of its wired leg.
+    /// Reports the events of a flow in the last round trip of its wired leg.
     ///
     /// # Errors
     /// [`Refused::UnknownFlow`].

@@ -45,7 +45,7 @@
 //!
 //! # The rule for late, missing and wrong reports
 //!
-//! A report with a field outside its bounds is refused, and so is one that is not newer than the
+//! A report is refused if a field is outside its bounds, or if the report is not newer than the
 //! last. Otherwise the capacity of a UE depends only on how long ago its last good report arrived:
 //!
 //! 1. *Hold* it for `hold`, or for `hold_reports` mean intervals between its reports if that is
@@ -72,8 +72,7 @@
 //! - A control of a [`Room`] refuses UEs and flows beyond it and allocates nothing.
 //! - A round trip of 0 is unknown; one above 10 s counts as 10 s.
 //! - A server window is never below the floor (`floor_segments`, `floor`). When the floors of a
-//!   UE's flows together exceed the capacity that its reports tell, flows read in turn
-//!   ([`Windows::reading`]).
+//!   UE's flows together exceed its reported capacity, flows read in turn ([`Windows::reading`]).
 //! - Equal events give equal windows, on every machine.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,8 +1,8 @@
 //! The flows of a UE, and which of them an allocation must visit.
 //!
 //! The windows of an idle flow are its floor, whatever the UE's capacity. Once it has them, it
-//! sleeps: a bit for each flow marks those awake, and a walk skips 64 sleepers at a time. A walk
-//! has the order of the whole list, so every rounded sum stays the same.
+//! sleeps: a bit for each flow marks the awake flows, and a walk skips 64 sleepers at a time. A
+//! walk has the order of the whole list, so every rounded sum stays the same.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -50,7 +50,7 @@ impl Members {
         self.wake(position);
     }
 
-    /// Removes the flow at `position`; returns the one that takes its place, if any.
+    /// Removes the flow at `position`; returns the flow that takes its place, if any.
     pub(crate) fn remove(&mut self, position: usize) -> Option<u32> {
         let last = self.keys.len() - 1;
         let moved_wakes = self.is_awake(last);

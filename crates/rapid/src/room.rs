@@ -1,4 +1,4 @@
-//! A bound of what a control holds, for a driver that may not allocate.
+//! A bound on the memory of a control, for a driver that may not allocate.
 
 /// The most that a control holds at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a driver reports about a flow, and what the control returns.
+//! The reports of a driver about a flow, and the results of the control.
 
 use justfull_base::Duration;
 
@@ -26,7 +26,7 @@ pub struct Sample {
     /// Smallest round trip of the radio leg since the last sample; none or 0 without a
     /// measurement.
     pub radio_rtt: Option<Duration>,
-    /// Smoothed round trip of the radio leg; none if the driver knows only the smallest.
+    /// Smoothed round trip of the radio leg; none if the driver has only the smallest.
     pub radio_smoothed: Option<Duration>,
     /// Since the last sample, the proxy had no room and offered the server less than its window, so
     /// the arrivals do not show the flow's own rate.

@@ -271,7 +271,8 @@ impl Radio {
 pub(crate) struct Delivery {
     since: Option<Instant>,
     bytes: u64,
-    /// During this measurement a flow wanted more than its window, and no such flow has stopped.
+    /// During this measurement a flow could send more than its window, and no such flow has
+    /// stopped.
     full: bool,
     cut: bool,
     /// Bytes per second of the last two measurements.
@@ -281,8 +282,8 @@ pub(crate) struct Delivery {
 impl Delivery {
     const NONE: Self = Self { since: None, bytes: 0, full: false, cut: false, rates: [None; 2] };
 
-    /// Counts `bytes` delivered by a flow; `hungry` means that it wants more than its window. True
-    /// if the estimate may have changed.
+    /// Counts `bytes` delivered by a flow; `hungry` means that it could send more than its window.
+    /// True if the estimate may have changed.
     pub(crate) fn add(&mut self, now: Instant, bytes: u64, hungry: bool) -> bool {
         let since = *self.since.get_or_insert(now);
         self.bytes = self.bytes.saturating_add(bytes);
@@ -300,7 +301,7 @@ impl Delivery {
         counts
     }
 
-    /// From now on no flow wants more than its window.
+    /// From now on no flow could send more than its window.
     pub(crate) const fn cut(&mut self) {
         self.cut = true;
     }

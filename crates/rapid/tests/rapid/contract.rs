@@ -392,7 +392,7 @@ fn a_ue_that_moves_counts_in_the_new_cell_at_once_and_leaves_the_old() {
     assert!(within(&control).floors > 0.0);
     assert_eq!(control.load(old), Load::default());
     assert!(server(&control, mover) < 5 * MSS && control.ue(mover) == Some(ue));
-    // The new cell's clock is behind that of the old cell.
+    // The clock of the new cell is behind the clock of the old cell.
     control.on_report(at(102), resident, &report(102, 14_400, 14_400)).expect("sane");
     control.on_report(at(103), ue, &report(3, 14_400, 0)).expect("of another cell");
     within(&control);

@@ -1,5 +1,5 @@
-//! Compares the machine with a second, plain form of the rules without loops: any order of events
-//! gives the same windows.
+//! Compares the machine with a second, plain implementation of the rules without loops: any order
+//! of events gives the same windows.
 
 use crate::naive::Naive;
 use justfull_base::feedback::{CellKind, RanReport};
