@@ -1,7 +1,7 @@
 //! Measures the cost of an AQM per packet: `cargo run --release -p justfull-queue --example
 //! aqm_bench -- [--json] KIND PACKETS`. KIND is `load` for the load alone, the name of an AQM,
-//! `fq_codel`, `justfull` for FQ-CoDel with the settings of the method Justfull, or `lanes` for
-//! those of Justfull-2, where one of the five flows is urgent.
+//! `fq_codel`, `justfull` for FQ-CoDel with the settings of the method Justfull, or `lanes` for the
+//! lanes of Justfull-2, where one of the five flows is urgent.
 //!
 //! A queue of 100 kB, first in, first out, is offered 13 packets in each of 50 slots of 10 ms, then
 //! 7 in each of 50, and is served 10 in each. Half of the packets can carry marks; they are of five

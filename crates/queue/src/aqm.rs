@@ -22,10 +22,10 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 use justfull_base::{BitRate, Duration, Ecn, Instant, Packet, choice, forwarded, kinds};
 
-/// A lane of a queue from an AQM's view, not counting the packet being decided on.
+/// A lane of a queue from an AQM's view, without the packet of the decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneView {
-    /// Bytes waiting in it; the backlog of the queue if that has a single lane.
+    /// Bytes waiting in it; if the queue has a single lane, the backlog of the queue.
     pub bytes: u64,
     /// Time at which its first waiting packet was enqueued; none in an empty lane, or without
     /// [`Needs::heads`].
@@ -40,15 +40,15 @@ impl LaneView {
     }
 }
 
-/// The queue from an AQM's view. Backlogs count waiting and reserved packets of all lanes, not
-/// counting the packet being decided on.
+/// The queue from an AQM's view. Backlogs count waiting and reserved packets of all lanes, without
+/// the packet of the decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueView {
     /// Packets in the queue.
     pub backlog_packets: u32,
     /// Bytes in the queue.
     pub backlog_bytes: u64,
-    /// The packet's lane. At a timeout, which belongs to no lane, the whole queue without a head.
+    /// The packet's lane. A timeout belongs to no lane: then the whole queue, without a head.
     pub lane: LaneView,
     /// The other lane of a queue with two, with [`Needs::heads`]; else none.
     pub other: Option<LaneView>,
@@ -102,8 +102,8 @@ pub struct Needs {
 pub struct DeliveryReport {
     /// Data that has left for the radio since the last report.
     pub left: Count,
-    /// Bytes in the queue and below that have not left, as the queue's node can count them: data
-    /// that has left since the report was made is among them.
+    /// Bytes in the queue and below that have not left, as the queue's node can count them. They
+    /// include data that has left since the report was made.
     pub standing: u64,
 }
 
@@ -326,7 +326,7 @@ forwarded! {
 }
 
 impl AqmConfig {
-    /// See [`AqmSettings::needs_rate`]; of a user-defined AQM the built object decides.
+    /// See [`AqmSettings::needs_rate`]; for a user-defined AQM the built object decides.
     #[must_use]
     pub fn needs_rate(&self) -> bool {
         each!(config self, c => c.needs_rate(), or false)

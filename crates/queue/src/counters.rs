@@ -76,7 +76,7 @@ impl Counters {
         total
     }
 
-    /// Allocates now what the first signal would.
+    /// Allocates now the memory that the first signal needs.
     pub(crate) fn reserve(&mut self) {
         self.signals.get_or_insert_default();
     }

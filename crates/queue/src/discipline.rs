@@ -84,8 +84,8 @@ kinds! {
     /// ([`stream_key`](justfull_base::rng::stream_key)). The large ones are boxed: a queue with a
     /// single lane is small.
     #[derive(Debug)]
-    // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
-    // encoded in a variant's fields is slower to decode.
+    // `repr(u8)` forces an explicit tag: it is read several times per packet, and a tag in a
+    // variant's fields is slower to decode.
     #[repr(u8)]
     pub enum AnyDiscipline(key: u64) or Box<dyn Discipline + Send>;
 
@@ -187,7 +187,7 @@ forwarded! {
             self.len() == 0
         }
 
-        /// Visits all packets, lane by lane from the head, and removes those for which `keep`
+        /// Visits all packets, lane by lane from the head, and removes each packet for which `keep`
         /// returns false.
         fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool);
 

@@ -20,7 +20,7 @@ pub struct Queued {
 }
 
 impl Queued {
-    /// `packet`, on which the AQM noted `tag`; [`Tag::MAX`] is reduced by one.
+    /// `packet` with the AQM's note `tag`; [`Tag::MAX`] is reduced by one.
     #[inline]
     #[must_use]
     pub fn new(packet: Packet, tag: Tag) -> Self {

@@ -60,9 +60,9 @@ pub enum Pass {
     Held,
 }
 
-/// Dispatches once on the queue's discipline and AQM and runs `$call` on the typed queue `$q`. The
-/// most common pair is inlined into the caller, the others are not. Having no AQM is a separate
-/// case for every discipline; the AQMs dispatch among themselves.
+/// Dispatches once on the queue's discipline and AQM and runs `$call` on the typed queue `$q`. Only
+/// the most common pair is inlined into the caller. Having no AQM is a separate case for every
+/// discipline; the AQMs dispatch among themselves.
 macro_rules! known {
     ($queue:expr, $q:ident => $call:expr) => {
         match $queue.plain() {

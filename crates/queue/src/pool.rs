@@ -111,7 +111,8 @@ impl Pool {
         (list.tail != NIL).then(|| self.unlink(list, list.tail))
     }
 
-    /// Visits the packets of `list` in order and removes those for which `keep` returns false.
+    /// Visits the packets of `list` in order and removes each packet for which `keep` returns
+    /// false.
     pub(crate) fn retain(&mut self, list: &mut List, mut keep: impl FnMut(&mut Queued) -> bool) {
         let mut index = list.head;
         while let Some(node) = self.nodes.get_mut(index as usize) {

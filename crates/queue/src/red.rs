@@ -65,8 +65,8 @@ impl Curve {
 }
 
 impl Curve {
-    /// True if a signal at `length` may be a mark: above `max` marks have not helped (RFC 3168
-    /// section 7; ns-2 marks while p is at most `mark_p_`, which has the value of `max_p`).
+    /// True if a signal at `length` may be a mark: above `max`, marks have not helped (RFC 3168
+    /// section 7; ns-2 marks while p is at most `mark_p_`, which equals `max_p`).
     pub(crate) fn may_mark(&self, length: f64) -> bool {
         length <= self.max
     }

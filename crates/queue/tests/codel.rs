@@ -134,8 +134,7 @@ fn the_gaps_between_drops_shrink_as_the_interval_over_the_root_of_count() {
     let mut due = at[0];
     for (n, found) in (1u32..).zip(&at[1..]) {
         due += 100.0 / f64::from(n).sqrt();
-        // A drop waits for the next dequeue: at most 2 ms later, since one millisecond in three has
-        // none.
+        // A drop waits for the next dequeue, at most 2 ms: one millisecond in three has no dequeue.
         assert!((0.0..2.001).contains(&(found - due)), "drop {n} at {found} ms, due {due} ms");
     }
 }
@@ -164,7 +163,7 @@ fn a_ce_threshold_marks_what_waited_longer_and_leaves_the_control_law_alone() {
     let config = CoDelConfig { ce_threshold: Duration::from_millis(2), ..CoDelConfig::default() };
     let mut log = Log::default();
     let mut queue = queue(config);
-    // Two capable packets and one that is not, dequeued after 2 ms, 3 ms and 4 ms.
+    // Two ECN-capable packets and a third that is not, dequeued after 2 ms, 3 ms and 4 ms.
     for (id, ecn) in [(0, Ecn::Ect0), (1, Ecn::Ect1), (2, Ecn::NotEct)] {
         queue.enqueue(Instant::ZERO, Packet { id, size: 1500, ecn, ..Packet::default() }, &mut log);
     }

@@ -1,4 +1,4 @@
-//! FQ-CoDel against a transcription of RFC 8290's text, and its guarantees for sparse flows and for
+//! FQ-CoDel against a transcription of RFC 8290's text; its guarantees for sparse flows and for
 //! other lanes.
 
 use justfull_base::{Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
@@ -94,8 +94,8 @@ impl Rfc8290 {
             let half = (codel.queue.len() / 2).clamp(1, self.batch);
             self.dropped.extend(codel.queue.drain(..half).map(|p| p.2));
             self.overflows += 1;
-            // This crate finds at once what the RFC finds at the next dequeue: an empty queue is
-            // not above the target.
+            // In this crate an empty queue is at once not above the target, in the RFC from the
+            // next dequeue on.
             if codel.queue.is_empty() {
                 (codel.first_above_time, codel.dropping) = (0, false);
             }
@@ -304,8 +304,8 @@ fn a_sparse_flow_goes_before_flows_that_have_been_sending() {
 
 #[test]
 fn a_flow_that_comes_back_as_soon_as_it_was_served_gets_no_more_than_its_share() {
-    // Section 4.2: without the step from the new to the old lanes it would be new each time and
-    // starve the others.
+    // Section 4.2: without the step from the new to the old lanes, the lane would be new each time
+    // and starve the others.
     let mut queue = queue(FqCoDelConfig::default(), 1000);
     let mut log = Log::default();
     (0..400).for_each(|id| assert!(queue.enqueue(at(0), packet(id, 1, 1500), &mut log)));
@@ -474,8 +474,8 @@ fn the_codel_of_one_lane_drops_nothing_of_another() {
 
 #[test]
 fn the_last_packet_of_a_lane_is_spared_while_others_are_long() {
-    // Every packet of flow 2 waits 30 ms behind nine other lanes, but none is left behind it in its
-    // own.
+    // Every packet of flow 2 waits 30 ms behind nine other lanes, but leaves no packet behind in
+    // its own lane.
     let mut queue = queue(
         FqCoDelConfig { quantum: Bytes(1500), ecn: false, ..FqCoDelConfig::default() },
         10_000,

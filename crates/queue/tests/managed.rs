@@ -88,7 +88,7 @@ impl Aqm for Recorder {
 /// Follows each packet from event to event, and fails unless each has exactly one fate.
 #[derive(Default)]
 struct Ledger {
-    /// Only packets of one flow that came with like codepoints keep their order.
+    /// Only packets of one flow and of like codepoints keep their order.
     by_kind: bool,
     inside: BTreeMap<u64, Packet>,
     left: BTreeMap<(u32, bool), Vec<u64>>,
@@ -155,8 +155,8 @@ fn aqms() -> Vec<AqmConfig> {
     aqms
 }
 
-/// `aqm` with settings that let it act on the queues of these tests, unless it is one of the first
-/// two kinds, or waits for reports.
+/// `aqm` with settings under which it acts on the queues of these tests; none for the first two
+/// kinds, and for kinds that wait for reports.
 fn impatient(aqm: &AqmConfig) -> Option<AqmConfig> {
     let ms = Duration::from_millis;
     Some(match *aqm {
@@ -565,7 +565,7 @@ fn a_packet_that_passes_leaves_the_same_behind_as_one_that_is_enqueued_and_deque
         let (mut short, mut long) = (Log::default(), Log::default());
         let mut ways = [0; 3];
         for id in 0..60 {
-            // Some do not fit, and no packet passes behind one that stays.
+            // Some do not fit, and no packet overtakes a packet that stays.
             let (now, one) = (at(id), packet(id, [100, 901, 500][id as usize % 3]));
             let stays = id % 10 > 6;
             let way = if stays { Pass::Held } else { passed.pass(now, &one, &mut short) };

@@ -23,13 +23,13 @@ fn count(bytes: isize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size().cast_signed());
-        // SAFETY: the caller's promises about `layout` are those that `System` needs.
+        // SAFETY: the caller keeps `System`'s requirements on `layout`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         count(-(layout.size().cast_signed()));
-        // SAFETY: `place` is of this allocator, and so of `System`.
+        // SAFETY: `place` comes from this allocator, and so from `System`.
         unsafe { System.dealloc(place, layout) }
     }
 }

@@ -13,7 +13,7 @@
 //! five packets is 7500 B here.
 //!
 //! Known weaknesses: max_p moves over seconds, too slowly for a radio whose rate changes within
-//! tenths of a second; the target is an average of half the buffer that it allows; few flows swing
+//! tenths of a second; the target is an average, half of the buffer that it allows; few flows swing
 //! around it.
 //!
 //! Deviations: the rate is the layer below's, read every `interval`; without one, min is `floor`

@@ -8,9 +8,9 @@
 //! Defaults: 0.5 s is P06's example, 7500 B and 3 its equations; `max_p` = 0.1 its section V-A; the
 //! spread ns-2's.
 //!
-//! Known weaknesses: it needs the rate, which few layers report; if the MAC shares resource blocks
-//! the rate is an average of the service, which lags behind the channel; `delay` below the sender's
-//! round trip time costs goodput.
+//! Known weaknesses: it needs the rate, which few layers report; if the MAC shares resource blocks,
+//! the rate is an average of the service, which lags behind the channel; a `delay` below the
+//! sender's round trip time costs goodput.
 //!
 //! Deviations: none if the MAC reports the rate. Before it is known, min is `floor`. Marks end at
 //! `max`.

@@ -115,7 +115,7 @@ enum Unfinished {
     Drop,
 }
 
-/// State of one lane; the names are those of RFC 8289 section 5.3.
+/// State of one lane, with the names of RFC 8289 section 5.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LaneState {
     /// When the sojourn time will have been above the target for an interval; none while below it.
@@ -161,8 +161,8 @@ impl LaneState {
         }
     }
 
-    /// RFC 8289 section 5.6, the second branch of `dequeue`: enters the dropping state, at the last
-    /// one's rate if that ended recently.
+    /// RFC 8289 section 5.6, the second branch of `dequeue`: enters the dropping state, at the rate
+    /// of the last dropping state if that ended recently.
     fn enter(&mut self, config: &CoDelConfig, now: Instant) {
         let delta = self.count.wrapping_sub(self.lastcount);
         let recent = now.since(self.drop_next) < config.interval.times(16);
@@ -185,7 +185,7 @@ impl LaneState {
         self.drop_next = control_law(config, from, self.count);
     }
 
-    /// Signals. A mark finishes what it began at once, a drop when the next packet is known.
+    /// Signals. A mark finishes its step at once, a drop once the next packet is known.
     fn signal(&mut self, config: &CoDelConfig, now: Instant, began: Unfinished, marked: bool) {
         if began == Unfinished::Drop && config.variant == Variant::Rfc8289 {
             self.count = self.count.saturating_add(1);
@@ -206,7 +206,7 @@ fn control_law(config: &CoDelConfig, from: Instant, count: u32) -> Instant {
     from + config.interval.scaled(1.0 / libm::sqrt(f64::from(count)))
 }
 
-/// The tag of a packet with these notes: what the radio's clock showed, and that of its lane.
+/// The tag of a packet with these notes: the time of the radio's clock, and the note of its lane.
 const fn tag(shown: u32, lane: u32) -> Tag {
     (shown as Tag) << 32 | lane as Tag
 }
@@ -298,8 +298,8 @@ impl CoDel {
         lane.saturating_sub(self.config.spared) as usize
     }
 
-    /// Number of lanes of which the state is allocated when `index` is used: lanes from a pool, of
-    /// which the first are spared, are used from the first on; others are used at random.
+    /// Number of lanes with allocated state once `index` is used. Lanes from a pool, of which the
+    /// first are spared, are used from the first on; other lanes are used at random.
     const fn allocated(&self, index: usize) -> usize {
         if self.config.spared > 0 { index + 1 } else { 1 + self.number_of_others as usize }
     }
@@ -343,7 +343,7 @@ impl CoDel {
         self.reaches.get_mut(index)
     }
 
-    /// Another flow begins in `lane`: nothing of the former one is true of it.
+    /// Another flow begins in `lane`: forgets the state of the former flow.
     fn renew(&mut self, lane: Lane, flow: u32) {
         let is_other = self.reach(lane).is_some_and(|reach| !reach.is_of(flow));
         if is_other {
@@ -395,7 +395,8 @@ impl CoDel {
         }
     }
 
-    /// The control law's verdict on a packet that leaves `lane`; `view` is what is left there.
+    /// The control law's verdict on a packet that leaves `lane`; `view` shows the packets that
+    /// stay.
     fn control(
         &mut self,
         now: Instant,

@@ -13,14 +13,14 @@
 //! The two presets are two algorithms and are never mixed:
 //!
 //! - `t_update`, `alpha` and `beta`: 15 ms, 0.15 and 3; 16 ms, 41/256 and 819/256 with `linux`.
-//! - The delay that is controlled: that of the classic lane, in overload the longer one of both;
-//!   with `linux` always the longer one.
+//! - The controlled delay: the classic lane's, in overload the longer one of both lanes; with
+//!   `linux` always the longer one.
 //! - Chance: sums of probabilities that pass 1 (`recur`); with `linux` independent random numbers,
 //!   two for p_C.
 //! - The mark on an L4S packet: by the greater of its own probability and p_CL; with `linux` by
-//!   p_CL, and apart from it by a step.
-//! - Spared: an L4S packet alone in its lane, from its own mark; with `linux` all packets below a
-//!   backlog of two MTUs, but from the step.
+//!   p_CL, and independently by a step.
+//! - Exempt: an L4S packet alone in its lane, from its own mark; with `linux` all packets below a
+//!   backlog of two MTUs, except from the step.
 //!
 //! Defaults: the preset's, but for `ramp`. The RFC's ramp (0.8 to 1.2 ms) and Linux's step (1 ms)
 //! suit a wire. In a cell a packet of a correct queue waits for the downlink slots of a TDD period
@@ -32,10 +32,10 @@
 //! Known weaknesses: a flow that ignores marks fills the L4S lane until overload; the weights of
 //! `dual_queue` bound its harm. In one lane (`fifo`) L4S packets wait behind classic ones.
 //!
-//! Deviations: updates are at multiples of `t_update` and are worked off at the next arrival or
-//! departure with the heads of the lanes before it; at one instant they come before the packet. A
-//! packet that carries CE is not counted as marked again. The limit is the queue's. Linux's filters
-//! and its class without marks are left out.
+//! Deviations: updates are due at multiples of `t_update` and run at the next arrival or departure,
+//! with the lanes' heads before it; at one instant they come before the packet. A packet that
+//! carries CE is not counted as marked again. The limit is the queue's. Linux's filters and its
+//! class without marks are left out.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
@@ -169,8 +169,8 @@ pub const CLASSIC: Lane = 0;
 /// Number of the L4S lane of a queue with two.
 pub const L4S: Lane = 1;
 
-/// True for a packet that is treated as L4S: ECT(1), and CE, whose first mark may have been one
-/// (RFC 9331 section 5.1).
+/// True for a packet that is treated as L4S: ECT(1), and CE, which may have been ECT(1) (RFC 9331
+/// section 5.1).
 #[inline]
 #[must_use]
 pub const fn is_l4s(ecn: Ecn) -> bool {

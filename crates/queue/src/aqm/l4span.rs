@@ -1,4 +1,4 @@
-//! L4Span: marks at the CU for the wait that the reports of the DU let expect in the RLC.
+//! L4Span: marks at the CU for the wait in the RLC that the reports of the DU predict.
 //!
 //! Source: Wan and Jamieson, L4Span, `CoNEXT` 2025; its release of October 2025
 //! (github.com/PrincetonUniversity/L4Span, cef83f8, `lib/mark`).
@@ -6,7 +6,7 @@
 //! Controls the wait of a bearer's data below SDAP. Each report of the DU that more data has left
 //! (TS 38.425 section 5.4.2, highest transmitted number) gives a rate: the bytes that have left
 //! over the time since the last such report. The mean r and the standard deviation e of the rates
-//! of the last `window` packets predict the coming rate. Q bytes that stand in SDAP and below
+//! of the last `window` packets predict the coming rate. Q bytes that wait in SDAP and below
 //! require the rate q = Q / `target`.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //! ECT(0), Not-ECT   for Q > threshold signalled with (factor x mss / Q)^2, else 0
 //! ```
 //!
-//! The law of classic packets is that of a window of `factor` mss / sqrt(p) which just fills Q.
+//! The law of classic packets follows from a window of `factor` mss / sqrt(p) that just fills Q.
 //! Both probabilities hold until the next report; chance is independent.
 //!
 //! The two presets are two algorithms and are never mixed. `as-released` follows the program where
@@ -25,12 +25,12 @@
 //!
 //! Defaults: the release's; it divides `threshold` by the number of UEs.
 //!
-//! Known weaknesses: a rate of what left is the capacity only while data stands in the RLC, so a
+//! Known weaknesses: the rate of departures is the capacity only while data stands in the RLC, so a
 //! queue that runs dry keeps the rate low; reports are late; a mark waits in the whole queue.
 //!
-//! Deviations: marks are in the downlink's IP header, the way that the release takes for UDP; for
-//! TCP it writes the counts of Accurate ECN into acknowledgements, and `as-released` counts a tenth
-//! of the marks there. Bytes of a partly sent SDU count as sent. Of the paper itself only the
+//! Deviations: marks are in the downlink's IP header, as in the release for UDP; for TCP the
+//! release writes the counts of Accurate ECN into acknowledgements, and `as-released` counts a
+//! tenth of the marks there. Bytes of a partly sent SDU count as sent. Of the paper itself only the
 //! abstract was read: `as-published` is the design that the release states.
 
 use super::{Aqm, AqmContext, AqmSettings, DeliveryReport, Needs, QueueView, Tag, Verdict};

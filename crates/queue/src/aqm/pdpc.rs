@@ -6,13 +6,13 @@
 //! `delay` x rate), max = `factor` x min (P06 equations (1) and (2)). A packet that finds min or
 //! more is dropped, then the next `n` packets are accepted; above max every packet is dropped.
 //!
-//! Defaults: 20 packets are P06's, the thresholds those of `ared`.
+//! Defaults: 20 packets are P06's, the thresholds `ared`'s.
 //!
-//! Known weaknesses: those of `ared`; all flows of the bearer share the counter, so that one flow
+//! Known weaknesses: the same as `ared`'s; all flows of the bearer share the counter, so one flow
 //! pays for another.
 //!
-//! Deviations: it drops the arriving packet, as P06 does, not the one at the head as its authors
-//! advise. Before the rate is known, min is `floor`. Above max an ECN-capable packet is dropped
+//! Deviations: it drops the arriving packet, as P06 does; its authors advise to drop the packet at
+//! the head. Before the rate is known, min is `floor`. Above max an ECN-capable packet is dropped
 //! too.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};

@@ -5,13 +5,14 @@
 //! their importance; TS 37.483, PSI-based discard, 0 to 100 ms.
 //!
 //! Controls the age of waiting packets. A packet lives for `timer`. In congestion, while the oldest
-//! waiting packet is older than `congested`, a packet of a set with the importance `low` or less
-//! (a greater number) lives for `low_timer`. With `whole` the end of one packet is the end of its
-//! set: what waits of it is dropped at once, and what comes later at its arrival. A frame is whole
-//! or worth nothing, and the rest of a broken one would only delay the next.
+//! waiting packet is older than `congested`, a packet of a set with the importance `low` or less (a
+//! greater number) lives for `low_timer`. With `whole` the end of one packet is the end of its set:
+//! waiting packets of the set are dropped at once, later ones at their arrival. A frame without one
+//! of its packets is worth nothing, and its rest would only delay the next frame.
 //!
-//! With `low_timer` 0 all waiting sets of low importance go as soon as there is congestion: frames
-//! are dropped by their priority, as in Octopus (SEC 2023), of which only the abstract was read.
+//! With `low_timer` 0 all waiting sets of low importance are dropped as soon as there is
+//! congestion: frames are dropped by their priority, as in Octopus (SEC 2023), of which only the
+//! abstract was read.
 //!
 //! Defaults: a timer of 150 ms, the budget of a call; 0 ms for low importance once the queue is
 //! 50 ms old; importance 2 and beyond is low.
@@ -76,7 +77,7 @@ params! {
 
 /// Number of ended sets that are known.
 const KNOWN: usize = 64;
-/// Time for which they are known, shorter than the numbers of a flow take to begin anew.
+/// Time for which they are known; the numbers of a flow take longer to begin anew.
 const KNOWN_FOR: Duration = Duration::from_secs(60);
 
 /// A set: its flow and its number there.
@@ -102,7 +103,7 @@ impl PduSets {
         Ok(Self { config: *config, ended: VecDeque::with_capacity(KNOWN), next: None })
     }
 
-    /// The set of `packet`, if it has one that ends as a whole.
+    /// The set of `packet`, if it has one and sets end as a whole.
     fn set_of(&self, packet: &Packet) -> Option<SetId> {
         let PduSet { number, importance } = packet.set;
         (importance > 0 && self.config.whole).then_some((packet.flow, number))

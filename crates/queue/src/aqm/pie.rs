@@ -10,8 +10,8 @@
 //! last delay is below half of `target` and the probability below 0.2, while two packets or fewer
 //! are queued (section 4.1), or within the `burst` that an uncongested queue may take (section
 //! 4.4). With `derandomize` no drop comes before the probabilities of the packets since the last
-//! one add up to 0.85, and one comes at 8.5 (section 5.4). With `cap` a probability of 0.1 or more
-//! rises by at most 0.02 (section 5.5).
+//! drop add up to 0.85, and a drop comes at 8.5 (section 5.4). With `cap` a probability of 0.1 or
+//! more rises by at most 0.02 (section 5.5).
 //!
 //! Defaults: the RFC's.
 //!
@@ -21,8 +21,8 @@
 //!
 //! Deviations: the delay is by default the wait of the last packet that left (appendix A), and 0 if
 //! nothing is queued; `rate` estimates it from the rate of departures (section 5.2), in cycles of
-//! 16 KiB, which take 2 s at 64 kbit/s. Updates are at multiples of `t_update` and are made up at
-//! the next arrival or departure with the backlog before it, so an idle queue costs nothing; at one
+//! 16 KiB, which take 2 s at 64 kbit/s. Updates are due at multiples of `t_update` and run at the
+//! next arrival or departure, with the backlog before it, so an idle queue costs nothing; at one
 //! instant they come before the packet. PIE is always active: section 5.3's threshold for turning
 //! on is left out.
 
@@ -173,8 +173,7 @@ impl Pie {
         })
     }
 
-    /// Makes up the updates that are due, with the `bytes` queued since the last arrival or
-    /// departure.
+    /// Runs the updates that are due, with the `bytes` queued since the last arrival or departure.
     #[inline]
     fn catch_up(&mut self, now: Instant, bytes: u64) {
         if now >= self.next {

@@ -12,13 +12,13 @@
 //!
 //! Defaults: 10 kB, 30 kB, 0.1 and w = 1 are P06's for a buffer of 30 kB; the others ns-2's.
 //!
-//! Known weaknesses: thresholds in bytes are a delay at only one rate, so that the delay is too
-//! long on a slow bearer and the queue loses goodput on a fast one (P06 Fig. 12); with few flows
-//! the length swings between the thresholds.
+//! Known weaknesses: thresholds in bytes fit one rate, so the delay is too long on a slow bearer
+//! and the queue loses goodput on a fast one (P06 Fig. 12); with few flows the length swings
+//! between the thresholds.
 //!
 //! Deviations from ns-2: an ECN-capable packet is marked up to `max`, where ns-2's `mark_p_` = 0.1
-//! = `max_p` also ends marking. A queue counts as idle from the moment its last packet is taken,
-//! also by a layer that has not finished with it.
+//! = `max_p` also ends marking. A queue counts as idle once its last packet is taken, even if the
+//! layer below has not finished with the packet.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;

@@ -17,7 +17,7 @@
 //! Deviations: P06 does not print the "higher lifetime"; here it is `high`. A marked packet is not
 //! marked or dropped again. The queue is called at the first multiple of `period` after the end of
 //! the shortest lifetime that has not been checked; if its packet has left by then, the call has no
-//! effect. A packet that a layer below gave back keeps no lifetime. A flow is new while its 5-tuple
+//! effect. A packet that the layer below gave back has no lifetime. A flow is new while its 5-tuple
 //! is not among the last flows that the queue stores: see `QueueView::new_flow`.
 
 use super::{Aqm, AqmContext, AqmSettings, Needs, QueueView, Scan, Tag, Verdict};

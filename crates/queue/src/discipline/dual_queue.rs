@@ -1,13 +1,14 @@
 //! Two lanes by ECN codepoint, L4S and classic, with a floor for the classic lane.
 //!
 //! Source: RFC 9332 section 2.5.1 and appendix A (the scheduler as weighted round robin); the
-//! credit is that of Linux's `sch_dualpi2` (`c_protection`).
+//! credit is the one of Linux's `sch_dualpi2` (`c_protection`).
 //!
 //! Controls who waits for whom: a packet with ECT(1) or CE is in the L4S lane. While both lanes
-//! hold packets, L4S ones leave as long as the credit is not above 0; each adds `classic` times its
-//! size, and each classic one subtracts `l4s` times its size. So of the bytes that leave, `classic`
-//! of `classic` + `l4s` are classic at least. The credit starts anew, at an MTU's lead for the L4S
-//! lane, when the queue was empty. The victim of an overflow is the arriving packet.
+//! hold packets, L4S packets leave while the credit is not above 0. Each L4S packet adds `classic`
+//! times its size to the credit, and each classic packet subtracts `l4s` times its size. So at
+//! least `classic` of `classic` + `l4s` departing bytes are classic. When the queue was empty, the
+//! credit starts anew, at an MTU's lead for the L4S lane. The victim of an overflow is the arriving
+//! packet.
 //!
 //! Defaults: 1 to 15 (RFC 9332 section 2.5.1: 1/16); Linux has 10 to 90.
 //!
@@ -22,7 +23,7 @@ use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Packet, params};
 
 impl DisciplineSettings for DualQueueConfig {
-    /// A flow's marked packets are in the L4S lane, also if its others are classic.
+    /// A flow's marked packets are in the L4S lane, even if its other packets are classic.
     fn splits_flows(&self) -> bool {
         true
     }

@@ -9,13 +9,14 @@
 //! Controls who waits for whom and, through CoDel, for how long:
 //! - lane = hash(`flow_hash`, key) mod `lanes`; the key is the queue's own, so that collisions
 //!   differ from queue to queue.
-//! - With `ways` above 1 that lane is one of a set of so many, and a flow takes another of them if
-//!   that one holds another flow's packets (T. Hoeiland-Joergensen and others, "Piece of CAKE",
-//!   2018: eight ways). A flow keeps its lane until another flow takes it while it is empty.
+//! - With `ways` above 1 that lane belongs to a set of `ways` lanes, and a flow takes another lane
+//!   of the set if that lane holds another flow's packets (T. Hoeiland-Joergensen and others,
+//!   "Piece of CAKE", 2018: eight ways). A flow keeps its lane until another flow takes it while it
+//!   is empty.
 //! - A lane that gets a packet while it is on no list joins the end of the *new* lanes with
 //!   `quantum` credits.
-//! - A dequeue looks at the first of the new lanes, or at the first of the old lanes if there is no
-//!   new one. A lane without credits earns a quantum and goes to the end of the old lanes. A new
+//! - A dequeue examines the first of the new lanes, or the first of the old lanes if there is no
+//!   new lane. A lane without credits earns a quantum and goes to the end of the old lanes. A new
 //!   lane without packets goes there too, so that a flow that comes back at once cannot starve the
 //!   old ones; an old lane without packets leaves the lists. In any other lane CoDel decides: a
 //!   delivered packet costs as many credits as it has bytes, a dropped packet costs none.
@@ -28,7 +29,7 @@
 //!   credits. In RFC 8290 a lane waits for one whole round of the others, which on a slow radio is
 //!   longer than a call's 20 ms.
 //! - A packet that finds the queue full costs the lane with most bytes (the packet counted) half of
-//!   its packets, `drop_batch` at most and one at least, from the head.
+//!   its packets from the head, at least one and at most `drop_batch`.
 //!
 //! Defaults are those of section 5.2: 1024 lanes, 1514 B, 5 ms, 100 ms, marks, no CE threshold,
 //! batches of 64. The packet limit is the `limit` of the queue; section 5.2.3 starts from 10 240
@@ -42,10 +43,10 @@
 //!
 //! Deviations from RFC 8290:
 //! - Room is made before the arriving packet is stored, so that its number is at most the limit at
-//!   every instant. The lane and the number of victims are those that the RFC finds after storing
-//!   it; a packet alone in the largest lane is itself the victim.
-//! - A lane that an overflow empties no longer counts as above the target (an empty lane cannot
-//!   be), where the RFC's finds out at its next dequeue.
+//!   every instant. The lane and the number of victims equal the RFC's after storing it; a packet
+//!   alone in the largest lane is itself the victim.
+//! - A lane that an overflow empties no longer counts as above the target, since it is empty. In
+//!   the RFC this takes effect at its next dequeue.
 //! - The MTU below which CoDel spares a packet is 1500 B, measured in the packet's own lane as RFC
 //!   8289 section 5.6 has it.
 //! - Credits of exactly zero pass the turn on: the lane "has already dequeued at least a quantum"
@@ -176,7 +177,7 @@ impl FqCoDelConfig {
     }
 }
 
-/// One lane: its packets, what it may still send, and whether it is on a list.
+/// One lane: its packets, its credits, and the list that it is on.
 #[derive(Clone, Copy, Debug)]
 struct LaneState {
     list: List,
@@ -194,7 +195,7 @@ struct LaneState {
     next: Lane,
 }
 
-/// Parts of a byte in which virtual time runs.
+/// Parts of a byte, the unit of virtual time.
 const SHARES: u64 = 1 << 16;
 
 const EMPTY: LaneState = LaneState {
@@ -217,13 +218,14 @@ pub struct FqCoDel {
     ways: u16,
     drop_batch: u32,
     number: u16,
-    /// Which flow has which lane, if lanes are from a pool.
+    /// The lane of each flow, if lanes are from a pool.
     slots: Option<Slots>,
     lanes: Vec<LaneState>,
     pool: Pool,
     new: VecDeque<Lane>,
     old: VecDeque<Lane>,
-    /// By share: what a lane that always had packets would have sent, in `SHARES`ths of a byte.
+    /// By share: the bytes that a lane with packets all the time would have sent, in `SHARES`ths of
+    /// a byte.
     virtual_time: u64,
 }
 
@@ -287,8 +289,8 @@ impl FqCoDel {
         self.pool.head(&state.list).map_or(1, |queued| queued.packet.size.cast_signed())
     }
 
-    /// The lane of `packet` in the set of `first`: that of its flow, else one without packets,
-    /// `first` before others. Where flows share `first` they keep to it until it is empty: packets
+    /// The lane of `packet` in the set of `first`: the lane of its flow, else a lane without
+    /// packets, `first` before others. Flows that share `first` keep it until it is empty: packets
     /// of the same flow may wait there.
     fn of_set(&self, first: Lane, packet: &Packet) -> Lane {
         let start = first - first % self.ways;

@@ -229,8 +229,8 @@ impl Sfq {
         }
     }
 
-    /// Adds the empty `lane` at the end of the round, just before the lane that has the turn, with
-    /// a full deficit.
+    /// Adds the empty `lane` at the end of the round, just before the lane with the turn, with a
+    /// full deficit.
     fn activate(&mut self, lane: Lane) {
         if self.pool.len() == 0 {
             self.current = lane;
@@ -278,8 +278,8 @@ impl Sfq {
         if self.quantum == 0 { u64::from(lane.list.packets()) } else { lane.list.bytes() }
     }
 
-    /// Moves all packets to the lanes of the current perturbation, in order of arrival, and those
-    /// of one instant as the lanes had them, so packets of a flow keep their order.
+    /// Moves all packets to the lanes of the current perturbation in order of arrival. Packets of
+    /// one instant keep the order of their lanes, so packets of a flow keep their order.
     fn rehash(&mut self) {
         let mut moving = core::mem::take(&mut self.moving);
         for lane in &mut self.lanes {

@@ -124,8 +124,8 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         if !self.account.limit.admits(packets, bytes, size) {
             return false;
         }
-        // The arriving packet's own lane is about to have a packet again: it is empty for its AQM
-        // only if there is no room after all.
+        // The arriving packet's own lane is about to have a packet again: for the AQM the lane is
+        // empty only if there is no room after all.
         let mut own = false;
         let made = 'room: loop {
             if self.fits(lane, size) {

@@ -13,7 +13,7 @@ use crate::lane::Queued;
 use justfull_base::{Event, Instant, Probe};
 
 impl ManagedQueue {
-    /// Moves up to `most` packets into `below` at `now`, as far as that has room; returns their
+    /// Moves up to `most` packets into `below` at `now` while `below` has room; returns their
     /// number. None if one of the queues has an AQM or does not serve in order of arrival.
     #[inline(always)]
     pub fn pour<P: Probe>(

@@ -4,8 +4,8 @@ use super::{Account, ManagedQueue};
 use justfull_base::Instant;
 
 impl ManagedQueue {
-    /// The layer below serves no packet before `from`: the AQM counts the waits of packets that
-    /// arrive earlier from then on.
+    /// The layer below serves no packet before `from`: for packets that arrive earlier, the AQM
+    /// counts the wait from `from` on.
     pub fn serve_from(&mut self, from: Instant) {
         if !self.aqm.is_none() {
             self.account.delayed = true;

@@ -5,8 +5,8 @@
 //! down leaves that many late packets in the lane, which are dropped at once.
 //!
 //! Two kinds of packets need no allowance. The first have waited for ten deadlines, which bounds
-//! the queue of a sender that never answers. The second are smaller than half of the MTU: bulk
-//! senders fill their packets, and a call that sends more than its share answers only to losses.
+//! the queue of a sender that never reacts. The second are smaller than half of the MTU: bulk
+//! senders fill their packets, and a call that sends more than its share reacts only to losses.
 
 use super::CoDelConfig;
 use justfull_base::{Duration, Packet};

@@ -19,7 +19,7 @@ pub(super) struct RadioClock {
     meter: Meter,
     /// Nanoseconds that a byte takes at the mean rate; none before the first period of the meter.
     ns_per_byte: Option<f64>,
-    /// The time that it showed when the meter's period began, and the idle time since.
+    /// Its time at the begin of the meter's period, and the idle time since.
     shown: Duration,
     /// Time of the period with packets waiting, until `last`.
     waited: Duration,
@@ -39,7 +39,7 @@ impl RadioClock {
         Instant::ZERO + self.shown + self.advance(self.waited + since, self.sent + left)
     }
 
-    /// By how much it advances while packets wait for `waited` and `sent` bytes leave.
+    /// The time by which it advances while packets wait for `waited` and `sent` bytes leave.
     fn advance(&self, waited: Duration, sent: u64) -> Duration {
         let Some(ns_per_byte) = self.ns_per_byte else { return Duration::ZERO };
         waited.min(Duration::from_nanos((sent as f64 * ns_per_byte) as u64))
@@ -95,7 +95,7 @@ mod tests {
         clock.at(at(ms)).since(from).as_millis_f64()
     }
 
-    /// One that has sent 1000 B each ms for 1 s.
+    /// A clock of a queue that has sent 1000 B each ms for 1 s.
     fn steady() -> RadioClock {
         let mut clock = RadioClock::default();
         leave(&mut clock, 0..=1000, 1000);

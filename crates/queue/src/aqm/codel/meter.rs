@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_millis(20);
 const LONG: Duration = Duration::from_millis(100);
 /// Bytes of a short period.
 const MANY: u64 = 15_000;
-/// Bytes in one of what is noted on packets: 32 bits hold a minute at 36 Gbit/s.
+/// Bytes in one unit of the notes on packets: 32 bits hold a minute at 36 Gbit/s.
 const UNIT: u64 = 64;
 
 /// See the module's page.
@@ -25,7 +25,7 @@ pub(super) struct Meter {
     sent: u64,
     /// When packets last left; none if none has waited since.
     left_at: Option<Instant>,
-    /// From the instant before that to it, with packets waiting.
+    /// Time with packets waiting from the instant before to the last instant.
     gap: Duration,
     /// Bytes that left then.
     left: u64,
@@ -63,8 +63,7 @@ impl Meter {
         self.bytes += self.left;
     }
 
-    /// The rate of a period that is complete, in bytes a second, and how long it was. The next one
-    /// begins.
+    /// The rate of a complete period, in bytes a second, and its length. The next period begins.
     pub(super) fn period(&mut self) -> Option<(f64, Duration)> {
         let enough = if self.bytes >= MANY { SHORT } else { LONG };
         if self.waiting < enough {

@@ -1,23 +1,24 @@
 //! The round trip of a lane's sender, measured at the bottleneck, and the reserve that it needs.
 //!
 //! A sender begins with a burst, the initial window of its connection (RFC 6928: ten packets), and
-//! sends more when the first of it is acknowledged. So the time from the first departure of a lane
-//! that was idle to the first arrival that follows a pause is one round trip without the lane's own
-//! wait. A pause lasts at least half of that time. A paced sender makes no pause, and its lane
-//! keeps the setting; so does a lane whose packets come at regular intervals, such as a call's, if
-//! the intervals are shorter. The least of a lane's round trips counts: the response time of a
-//! server makes them longer.
+//! sends more when the burst's first packet is acknowledged. So one round trip, without the lane's
+//! own wait, passes from the first departure of an idle lane to the first arrival after a pause. A
+//! pause lasts at least half of that time. A paced sender makes no pause, so its lane keeps the
+//! setting. A lane with packets at regular intervals, such as a call's, keeps it too if the
+//! intervals are shorter. The least of a lane's round trips counts: the response time of a server
+//! makes them longer.
 //!
 //! No header is read, so it works with QUIC and in a tunnel.
 
 use justfull_base::{Duration, Instant};
 
-/// A lane in which nothing came for so long is idle: the next packet may begin with a burst again.
+/// A lane without an arrival for this time is idle: the next packet may begin a burst again.
 const IDLE: Duration = Duration::from_secs(1);
-/// Shorter pauses are those between two slots.
+/// Shorter pauses lie between two slots.
 const SHORT: Duration = Duration::from_millis(2);
 /// Part of a round trip by which the reserve exceeds its setting: a sender that cuts its window to
-/// 0.7 (RFC 9438 section 4.6) needs 0.43 round trips, one that halves it a whole one.
+/// 0.7 (RFC 9438 section 4.6) needs 0.43 round trips, and a sender that halves it needs a whole
+/// round trip.
 const SHARE: f64 = 0.5;
 
 /// See the module's page.
@@ -36,7 +37,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Of a flow that begins.
+    /// The reach of a flow that begins.
     pub(super) fn of(flow: u32) -> Self {
         Self { flow, ..Self::default() }
     }

@@ -180,8 +180,8 @@ fn spared_lanes_are_never_signalled() {
 
 #[test]
 fn with_dip_times_pass_as_slowly_as_the_radio_sends() {
-    // One of 1500 B leaves each ms for a second, then one each `gap` ms; 200 ms later, one that
-    // came when the slower time began.
+    // A packet of 1500 B leaves each ms for a second, then one each `gap` ms; 200 ms later leaves a
+    // packet that came when the slower time began.
     let after = |dip, gap, config: CoDelConfig| {
         let mut codel = codel(Variant::Rfc8289);
         codel.config = CoDelConfig { dip: Duration::from_millis(dip), ..config };

@@ -13,8 +13,8 @@ fn built(config: &DualPi2Config) -> DualPi2 {
     DualPi2::new(config, AqmContext::new(2, 7)).expect("within bounds")
 }
 
-/// A packet of the lane that `ecn` says leaves at `t` ms after `waited` ms; 30 kB wait behind
-/// it, and nothing in the other lane.
+/// A packet of the lane of `ecn` leaves at `t` ms after `waited` ms; 30 kB wait behind it, and
+/// nothing in the other lane.
 fn dequeue(aqm: &mut DualPi2, ecn: Ecn, t: u64, waited: u64) -> Verdict {
     let lane = if is_l4s(ecn) { L4S } else { CLASSIC };
     let packet = Packet { size: 1500, ecn, enqueued: at(t) - ms(waited), ..Packet::default() };

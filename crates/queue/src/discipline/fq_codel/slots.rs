@@ -20,7 +20,7 @@ const END: Lane = Lane::MAX;
 /// `next` of a lane that no flow has.
 pub(super) const FREE: Lane = Lane::MAX - 1;
 
-/// Which flow has which lane.
+/// The lane of each flow.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
     key: u64,
@@ -50,7 +50,7 @@ impl Slots {
         self.hash(flow) & (self.buckets.len() - 1)
     }
 
-    /// The lane of `packet`: its flow's own, or the one that its flow will take.
+    /// The lane of `packet`: its flow's own, or the lane that its flow will take.
     pub(super) fn lane_of(&self, lanes: &[LaneState], packet: &Packet) -> Lane {
         if let Some(own) = self.find(lanes, packet.flow_hash) {
             return own;
