@@ -25,9 +25,9 @@ pub const fn ace(ce_packets: u64) -> Flags {
     ((FIRST_CEP + ce_packets) % WRAP) as Flags
 }
 
-/// CE packets that an acknowledgement with `ace` newly reports to a sender that knows of `known`,
-/// if it newly acknowledges `segments` (appendix A.2). ACE may have wrapped unseen where that is
-/// eight or more; the result is then the largest number up to `segments` that fits.
+/// CE packets that an acknowledgement with `ace` newly reports, if the sender has counted `known`
+/// so far and the acknowledgement covers `segments` new ones (appendix A.2). With eight segments or
+/// more ACE may have wrapped; the result is then the largest number up to `segments` that fits.
 #[must_use]
 pub const fn new_marks(ace: Flags, known: u64, segments: u64) -> u64 {
     let least = (ace as u64 + WRAP - self::ace(known) as u64) % WRAP;
@@ -40,8 +40,8 @@ pub const fn new_marks(ace: Flags, known: u64, segments: u64) -> u64 {
 /// The flags of a SYN that offers accurate ECN (section 3.1.1).
 pub const SYN: Flags = 0b111;
 
-/// The flags of the SYN/ACK, or of the third acknowledgement, that say with which codepoint the
-/// packet before arrived (section 3.1.1, table 2; section 3.2.2.1).
+/// The flags of the SYN/ACK, or of the third acknowledgement, that state the codepoint of the
+/// packet before (section 3.1.1, table 2; section 3.2.2.1).
 #[must_use]
 pub const fn arrived_as(ecn: Ecn) -> Flags {
     match ecn {
@@ -55,7 +55,7 @@ pub const fn arrived_as(ecn: Ecn) -> Flags {
 /// The ECN mode that the flags of a SYN/ACK select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreed {
-    /// Accurate ECN; how the SYN arrived, if a known code says it.
+    /// Accurate ECN; the codepoint with which the SYN arrived, if a known code states it.
     Accurate(Option<Ecn>),
     /// RFC 3168.
     Classic,
@@ -63,8 +63,8 @@ pub enum Agreed {
     Nothing,
 }
 
-/// How a server answers to a SYN with these flags (section 3.1.2): anything but none and RFC 3168's
-/// is an offer of accurate ECN.
+/// A server's ECN mode after a SYN with these flags (section 3.1.2): all flags but none and RFC
+/// 3168's are an offer of accurate ECN.
 #[must_use]
 pub const fn offered(syn: Flags) -> Agreed {
     match syn {
@@ -110,7 +110,8 @@ pub enum Order {
 }
 
 impl ByteCounters {
-    /// The fields on the wire: the counters of ECT begin at 1, that of CE at 0 (section 3.2.1).
+    /// The fields on the wire: the counters of ECT begin at 1, the counter of CE at 0 (section
+    /// 3.2.1).
     const fn fields(self, order: Order) -> [u64; 3] {
         let (ect0, ce, ect1) = (self.ect0 + 1, self.ce, self.ect1 + 1);
         match order {
@@ -131,7 +132,7 @@ impl ByteCounters {
     }
 
     /// The counters after an option that follows counters of `self`: each field moves on by less
-    /// than 2^24. Missing fields stay. None for what is no such option.
+    /// than 2^24. Missing fields stay. None if the bytes are no such option.
     #[must_use]
     pub fn read(self, option: &[u8]) -> Option<Self> {
         let (&[kind, length], fields) = option.split_first_chunk::<2>()?;

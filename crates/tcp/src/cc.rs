@@ -42,8 +42,8 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum CcConfig = Cubic;
 
-    /// One of our controls, or a user's own. BBR, BBRv3, Prague and LEDBAT++ are boxed, since their
-    /// state is larger than the others'.
+    /// One of our controls, or a user's own. BBR, BBRv3, Prague and LEDBAT++ are boxed, since they
+    /// have more state than the others.
     #[derive(Clone)]
     pub enum AnyControl(birth: &Birth) or Box<dyn CustomControl>;
 
@@ -135,13 +135,13 @@ forwarded! {
             None
         }
 
-        /// True in slow start: the window grows by what is acknowledged.
+        /// True in slow start: the window grows by the acknowledged bytes.
         fn in_slow_start(&self) -> bool {
             self.cwnd() < self.ssthresh()
         }
 
         /// False when the control uses no delivery-rate samples. The sender then takes none: in its
-        /// [`AckSample`]s `prior_delivered` is what was delivered before, `interval` is none, and
+        /// [`AckSample`]s `prior_delivered` is the amount delivered before, `interval` is none, and
         /// `app_limited`, `round_start` and `retransmitted_sample` are false.
         fn uses_rate_samples(&self) -> bool {
             true
@@ -157,8 +157,8 @@ forwarded! {
             false
         }
 
-        /// True while the control itself holds data back, so that samples say nothing about the
-        /// network (BBR in `ProbeRTT`).
+        /// True while the control itself holds data back, so that samples do not show the network's
+        /// rate (BBR in `ProbeRTT`).
         fn limits_samples(&self) -> bool {
             false
         }

@@ -107,8 +107,8 @@ pub struct AckSample {
 }
 
 impl AckSample {
-    /// True if the window was in use and may grow: it blocked the sender in congestion avoidance,
-    /// or half of it was used in slow start (the idea of RFC 7661, in Linux's form).
+    /// True if the window was in use and may grow: in congestion avoidance it blocked the sender,
+    /// in slow start half of it was used (the idea of RFC 7661, in Linux's form).
     #[must_use]
     pub const fn may_grow(&self, cwnd: u64, slow_start: bool) -> bool {
         self.window_limited || (slow_start && cwnd < 2 * self.max_in_flight)

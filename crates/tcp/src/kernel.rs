@@ -43,7 +43,7 @@ pub(crate) struct Features {
     /// Its size has a term that grows as the least RTT shrinks (`tcp_tso_rtt_log`, since 5.18:
     /// commit 65466904b015, March 2022).
     pub(crate) rtt_bursts: bool,
-    /// BBR compares the bytes that are in flight when the next burst leaves
+    /// BBR compares the bytes in flight at the departure of the next burst
     /// (`bbr_packets_in_net_at_edt`, since 4.20: "tcp_bbr: adjust TCP BBR for departure time
     /// pacing", October 2018).
     pub(crate) at_departure: bool,

@@ -3,7 +3,7 @@
 //! them.
 //!
 //! The packets are RTP's (RFC 3550): a packet has a number and the number of its frame, and the
-//! last packet of a frame is marked. Nothing is sent twice, and no packet is made up from others.
+//! last packet of a frame is marked. Nothing is sent twice, and no packet is rebuilt from others.
 
 mod receiver;
 mod sender;

@@ -4,8 +4,8 @@
 //! segmentation offload (Linux `tcp_tso_autosize`). This bounds the wake-ups per second. Since 5.18
 //! Linux adds a term that is larger for smaller RTTs: 64 KiB, halved once for each 512 us of the
 //! least RTT. After each burst the clock waits until the rate has paid for it. If the window cuts a
-//! burst short, the burst ends there: it is one buffer, and later segments form another. A burst
-//! that starts late is credited with at most half of its whole time, as in Linux
+//! burst short, the burst ends there: a burst is one buffer, and later segments form another. A
+//! burst that starts late is credited with at most half of its whole time, as in Linux
 //! (`tcp_update_skb_after_send`; there the segments of a burst are one buffer).
 
 use crate::kernel::Features;

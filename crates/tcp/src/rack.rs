@@ -1,5 +1,5 @@
-//! RACK (RFC 8985 section 6): a segment is lost when one sent after it was delivered, and a round
-//! trip plus the reordering window have passed since it was sent.
+//! RACK (RFC 8985 section 6): a segment is lost when a segment sent later was delivered, and a
+//! round trip plus the reordering window have passed since it was sent.
 //!
 //! A segment is lost if it was sent before the latest delivered one, and sent_at + RACK.rtt +
 //! reo_wnd <= now. The window is min(mult x min_RTT / 4, SRTT). It is 0 while no reordering has
@@ -12,9 +12,9 @@
 //! - (1) The timestamp echo proves that a retransmission, not its original, was delivered only if
 //!   the cumulative acknowledgement covers it, since an acknowledgement that sacks echoes an older
 //!   segment (RFC 7323 section 4.3). A segment delivered by SACK must have taken the smallest RTT
-//!   and 7/8 of SRTT. (Linux requires only the smallest RTT. With seconds of queue it mistakes an
-//!   original, which it gave up too soon, for its copy; it then marks everything sent before the
-//!   copy lost, and so on without end.)
+//!   and 7/8 of SRTT. (Linux requires only the smallest RTT. With seconds of queue it gives up an
+//!   original too soon, and takes its arrival for the copy's. It then marks everything sent before
+//!   the copy lost, and so on without end.)
 //! - (2) A fast recovery that Eifel detection proves needless counts as reordering: its segments
 //!   had been retransmitted, which step 3 leaves out.
 //! - (3) The timer of step 5 is set for the first suspect instead of the last, so that each is
@@ -32,7 +32,7 @@ const PERSISTENCE: u32 = 16;
 /// RFC 8985's per-connection variables (section 5.3).
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// `RACK.xmit_ts` and `RACK.end_seq`: the last sent of all delivered segments.
+    /// `RACK.xmit_ts` and `RACK.end_seq`: of the delivered segment that was sent last.
     latest: Latest,
     rtt: Duration,
     reordering_seen: bool,
@@ -64,8 +64,9 @@ impl Rack {
         }
     }
 
-    /// Steps 2 and 3. `latest` is the last sent of the segments that an acknowledgement newly and
-    /// surely delivered. `reordered`: a segment sent once was delivered after a later one.
+    /// Steps 2 and 3. `latest` is the segment sent last among the segments that an acknowledgement
+    /// has newly and surely delivered. `reordered`: a segment sent once was delivered after a later
+    /// one.
     #[inline]
     pub(crate) fn on_delivery(&mut self, now: Instant, latest: Latest, reordered: bool) {
         if latest.is_some() {
@@ -97,7 +98,7 @@ impl Rack {
         }
     }
 
-    /// The last sent of all delivered segments.
+    /// The segment sent last among all delivered segments.
     #[inline]
     pub(crate) const fn latest(&self) -> Latest {
         self.latest

@@ -60,11 +60,11 @@ pub(crate) struct Delivery {
     pub(crate) bytes: u64,
     /// Newly delivered segments.
     pub(crate) segments: u32,
-    /// The last sent of the segments sent once.
+    /// The segment sent last among the segments sent once.
     pub(crate) once: Latest,
-    /// The last sent of the segments sent again.
+    /// The segment sent last among the segments sent again.
     again: Latest,
-    /// The last sent of the segments sent again whose last copy surely arrived.
+    /// The segment sent last among the segments sent again whose last copy surely arrived.
     surely_again: Latest,
     /// A copy that left after this may be mistaken for its original.
     pub(crate) sure_until: Instant,
@@ -118,13 +118,13 @@ impl Delivery {
         }
     }
 
-    /// The last sent of all deliveries.
+    /// The segment sent last among all deliveries.
     #[inline]
     pub(crate) fn newest(&self) -> Latest {
         self.once.or_later(self.again)
     }
 
-    /// The last sent of the deliveries that cannot be a mistake.
+    /// The segment sent last among the deliveries that are certain.
     #[inline]
     pub(crate) fn surest(&self) -> Latest {
         self.once.or_later(self.surely_again)

@@ -167,7 +167,7 @@ forwarded! {
         /// A packet leaves.
         fn on_sent(&mut self, _departure: &Departure) {}
 
-        /// The fate of a packet: first those that arrived, in the order of arrival, then the lost
+        /// The fate of a packet: first the arrived packets, in the order of arrival, then the lost
         /// ones.
         fn on_fate(&mut self, fate: &Fate);
 

@@ -309,7 +309,7 @@ impl Receiver {
         Ack { syn: segment.mark == Mark::Syn, ..self.acknowledge(None) }
     }
 
-    /// A segment out of order, or one that arrives while ranges wait beyond a gap: it is
+    /// A segment out of order, or a segment that arrives while ranges wait beyond a gap, is
     /// acknowledged at once.
     #[inline(never)]
     fn on_disorder(&mut self, now: Instant, segment: &Segment) -> Ack {

@@ -8,8 +8,8 @@
 //! - `IsLost()` is monotone (if a segment is lost, so are all unsacked ones below it), so one
 //!   *edge* separates the judged segments from the rest. The bytes and the discontiguous runs
 //!   sacked above the edge are counters. A segment once found lost stays lost, even when a filled
-//!   gap merges the runs that proved it: the one deviation from the RFC, which evaluates this each
-//!   time.
+//!   gap merges the runs that proved it. This is the only deviation from the RFC, which evaluates
+//!   the rule each time.
 //! - `NextSeg()` moves a second pointer that only advances (only a timeout moves it back).
 //! - A block that repeats known data costs one comparison. Skip links cross a sacked run and are
 //!   shortened on use (path halving), so a rescanned block costs its number of new segments.
@@ -63,7 +63,7 @@ pub(crate) struct Scoreboard {
     known: [SackBlock; 3],
     /// RACK's state; none when losses are found by counting.
     again: Option<Retransmissions>,
-    /// Serials of the originals newly marked lost; none if the control does not ask for them.
+    /// Serials of the originals newly marked lost; none if the control does not use them.
     newly_lost: Option<Vec<u64>>,
 }
 
@@ -104,7 +104,7 @@ impl Scoreboard {
         self.newly_lost.take_if(|serials| !serials.is_empty())
     }
 
-    /// Gives back the memory of what [`Scoreboard::take_newly_lost`] took.
+    /// Gives back the list that [`Scoreboard::take_newly_lost`] took, for its memory.
     pub(crate) fn keep_again(&mut self, mut serials: Vec<u64>) {
         serials.clear();
         self.newly_lost = Some(serials);

@@ -163,7 +163,7 @@ pub struct Sender {
     rescued: bool,
     /// The next retransmission ignores the window (RFC 6675 (4.3)).
     forced: bool,
-    /// When the first retransmission of this recovery left. None before that, and once the
+    /// When the first retransmission of this recovery left. None before that, and after the
     /// recovery is judged.
     first_retransmission: Option<Instant>,
     /// It is not yet decided whether this recovery was needed.
@@ -350,9 +350,9 @@ impl Sender {
         self.clamp = bytes.map_or(u64::MAX, |b| b.max(u64::from(self.setup.mss)));
     }
 
-    /// Sets the window to `bytes`, at least one MSS, for a control that leaves this to its owner,
-    /// such as `fixed`. For any other, returns false and changes nothing. Data in flight beyond a
-    /// smaller window stays in flight.
+    /// Sets the window to `bytes`, at least one MSS, if the control leaves the window to its owner,
+    /// as `fixed` does. With any other control returns false and changes nothing. Data in flight
+    /// beyond a smaller window stays in flight.
     pub fn set_window(&mut self, bytes: u64) -> bool {
         self.cc.set_window(bytes)
     }

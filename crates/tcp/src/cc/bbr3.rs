@@ -31,9 +31,9 @@
 //!
 //! Deviations: where text and pseudo-code of the draft differ, the code follows the table of gains,
 //! compares the Reno bound in segments, lets `ProbeRTT` have at least four segments, and leaves one
-//! segment beyond the data in flight at a timeout. The window counts as limiting if it did in this
-//! round or the last. `google` has no ECN, which Linux uses only on marked routes, and keeps the
-//! extra acknowledgements of ten rounds, where Linux keeps five to ten.
+//! segment beyond the data in flight at a timeout. The window counts as limiting if it limited the
+//! sender in this round or the last. `google` has no ECN, which Linux uses only on marked routes,
+//! and keeps the extra acknowledgements of ten rounds, where Linux keeps five to ten.
 
 mod model;
 mod phases;

@@ -7,7 +7,7 @@
 //! more, cwnd is the estimate `W_est` of that flow (4.3). A congestion event multiplies by beta; if
 //! the window had not regained the last `W_max`, `W_max` is lowered further (fast convergence,
 //! 4.7). With `abe` an ECN echo multiplies by 0.85 instead (RFC 8511), since a queue that marks is
-//! shorter than one that drops.
+//! shorter than a queue that drops.
 //!
 //! Defaults: C = 0.4, beta = 0.7, fast convergence (RFC 9438); `HyStart` on, ABE off, as Linux.
 //!
@@ -248,8 +248,8 @@ impl Cubic {
     }
 }
 
-/// The whole part of `x`, which is not negative and below 2^63. This conversion, and those of
-/// integers to floats, are signed: the unsigned ones take several times the instructions.
+/// The whole part of `x`, which is not negative and below 2^63. This conversion and the conversions
+/// of integers to floats are signed: unsigned ones take several times the instructions.
 #[inline]
 const fn whole(x: f64) -> u64 {
     (x as i64).cast_unsigned()

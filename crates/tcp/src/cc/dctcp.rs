@@ -2,7 +2,7 @@
 //!
 //! Controls the window by the share of marked packets. Once a window, alpha moves by `gain` of the
 //! distance to the share of bytes that were marked (section 3.3 step 6); the first mark of a window
-//! takes off alpha / 2 of it (step 9). Growth is Reno's, and pauses until what was in flight at the
+//! takes off alpha / 2 of it (step 9). Growth is Reno's, and pauses until the data in flight at the
 //! reduction is acknowledged. A loss halves the window (section 3.4). Its segments carry ECT(0),
 //! and their marks are counted exactly (RFC 9768) in place of section 3.2's echo.
 //!

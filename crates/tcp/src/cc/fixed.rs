@@ -14,7 +14,7 @@
 //! each round for as long as there is data, and the flow does not react to others: RFC 2914 forbids
 //! it on the Internet.
 //!
-//! Deviations: none from the source, which does not say what its sender does after a timeout.
+//! Deviations: none from the source, which does not define the reaction to a timeout.
 
 use super::CongestionController;
 use crate::control::{

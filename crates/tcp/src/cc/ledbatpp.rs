@@ -1,9 +1,9 @@
 //! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus, versions 01 and 02): a control for background
 //! traffic.
 //!
-//! Controls the congestion window by the time that packets wait in queues: the RTT, the least of
-//! four samples, over the base, the least of ten minutes. A flow alone keeps `target` in the queue;
-//! beside a flow that keeps more, it shrinks to two segments.
+//! Controls the congestion window by the time that packets wait in queues. This is the difference
+//! of the RTT, the least of four samples, and the base, the least of ten minutes. A flow alone
+//! keeps `target` in the queue; beside a flow that keeps more, it shrinks to two segments.
 //!
 //! ```text
 //! gain        = 1 / min(16, ceil(2 target / base))
@@ -26,9 +26,9 @@
 //! tenth of the rate.
 //!
 //! Deviations: none from the draft, which leaves these open: gain and decrease are spread over the
-//! acknowledgements of a round; a slowdown's RTT is the smoothed one at its begin; one that finds
-//! the window below the threshold returns to the threshold. The window does not grow while it is
-//! not in use.
+//! acknowledgements of a round; a slowdown's RTT is the smoothed RTT at its begin; a slowdown that
+//! finds the window below the threshold returns to the threshold. The window does not grow while it
+//! is not in use.
 
 use super::CongestionController;
 use crate::control::{
@@ -270,7 +270,7 @@ impl CongestionController for Ledbatpp {
         let frozen = matches!(self.stage, Stage::Frozen { .. });
         let whole = if frozen { self.window.ssthresh } else { cwnd };
         self.window.reduce(event, whole / 2);
-        // The losses in a slowdown are those of the window before.
+        // The losses in a slowdown belong to the window before it.
         if frozen && !matches!(event.cause, CongestionCause::Timeout { .. }) {
             self.window.cwnd = cwnd;
         }

@@ -6,26 +6,26 @@
 //!
 //! Controls the window by the share of marked packets. Its segments carry ECT(1), and their marks
 //! are counted exactly (RFC 9768), not echoed.
-//! - Once in T = max(SRTT, 25 ms), and not before what left at its beginning is acknowledged, alpha
-//!   moves by 1/16 of the distance to the share F of marked bytes.
+//! - Once in T = max(SRTT, 25 ms), and not before the data that left at the begin of T is
+//!   acknowledged, alpha moves by 1/16 of the distance to the share F of marked bytes.
 //! - The first mark of a T takes off alpha / 2 of the window W.
 //! - Each acknowledged packet without a mark adds s / W packets, also after a reduction, with
 //!   s = (SRTT / 25 ms)^2 below 25 ms and 1 above: each flow adds one packet in 25 ms for the same
 //!   rate, whatever its RTT below (RTT independence; `linux`: from `transition` rounds after slow
 //!   start on).
-//! - A loss halves W once in a T, a spurious one is taken back.
+//! - A loss halves W once in a T; a spurious loss restores W.
 //!
 //! So a flow that sees marks with probability p has the rate r = 2 (1/p - 1) packets per T, if the
 //! marks are evenly spread; r in Mbit/s is about 1/p - 1 with packets of 1500 B.
 //!
 //! The two presets:
 //! - Start: slow start, in which the first mark halves W; `udp-prague`: a rate of 100 kbit/s.
-//! - Growth: one packet in T; `udp-prague` after 7 T, and one T for each 15.36 Mbit/s, without a
-//!   mark: what 1 ms of the rate holds.
+//! - Growth: one packet in T; with `udp-prague`, the data of 1 ms at the rate once there was no
+//!   mark for 7 T, and one T more for each 15.36 Mbit/s.
 //! - Window: W rounded up, which moves by one packet for an acknowledgement; `udp-prague`: 1.03 W
 //!   and one packet.
-//! - The rate is controlled in place of the window: at four packets and less, once marks were seen;
-//!   `udp-prague`: at an SRTT of 2 ms, or of a packet at the rate, and less.
+//! - The rate is controlled in place of the window: at four packets or less, once there were marks;
+//!   `udp-prague`: at an SRTT of at most 2 ms, or at most the time of a packet at the rate.
 //! - Pacing: W / SRTT, twice that below half of the threshold; `udp-prague`, and `linux` where it
 //!   controls the rate: 3 % more in the first half of a T, 3 % less in the second.
 //!
@@ -92,7 +92,7 @@ pub const DOC: MethodDoc = MethodDoc {
 const GAIN: f64 = 1.0 / 16.0;
 /// Least rate in bytes a second.
 const LEAST_RATE: f64 = 12_500.0;
-/// Payload of a packet of 1500 B: what `linux` grows by in T.
+/// Payload of a packet of 1500 B, the growth of `linux` in T.
 const REFERENCE: f64 = 1448.0;
 /// Offset of the pacing rate in the halves of a T; `linux` has 4/128.
 const OFFSET: [f64; 2] = [4.0 / 128.0, 0.03];
@@ -111,7 +111,7 @@ fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64()
 }
 
-/// What a loss took off, for the case that it was spurious.
+/// The amount that a loss took off, for the case that it was spurious.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     window: f64,
@@ -139,7 +139,7 @@ pub struct Prague {
     /// `linux`: threshold of slow start in packets.
     ssthresh: f64,
     alpha: f64,
-    /// When alpha was last updated, and what had been delivered and marked then.
+    /// When alpha was last updated, and the bytes delivered and marked by then.
     alpha_at: Instant,
     delivered: u64,
     marked: u64,
@@ -151,7 +151,7 @@ pub struct Prague {
     /// When the last reduction for a mark began, and the last that took something off.
     reducing: Option<Instant>,
     reduced_at: Instant,
-    /// When the loss was found whose recovery lasts.
+    /// When the loss of the present recovery was found.
     losing: Option<Instant>,
     taken: Taken,
     /// `linux`: slow average of the SRTT in seconds.
@@ -234,12 +234,12 @@ impl Prague {
         !self.in_slow_start() && self.rounds >= self.transition
     }
 
-    /// The rate is what is controlled.
+    /// The control sets the rate, not the window.
     fn rules_rate(&self) -> bool {
         self.by_rate && (self.udp || self.is_independent())
     }
 
-    /// The window that goes with the rate: `linux` takes the slow average of the RTT.
+    /// The window that corresponds to the rate: `linux` uses the slow average of the RTT.
     fn window_of_rate(&self, srtt: f64) -> f64 {
         let rtt = if self.udp || self.slow_rtt == 0.0 { srtt } else { self.slow_rtt };
         self.rate * rtt / self.mss
@@ -249,7 +249,7 @@ impl Prague {
         if srtt > 0.0 { (self.window * self.mss / srtt).max(LEAST_RATE) } else { LEAST_RATE }
     }
 
-    /// Alpha moves once T is over and what left at its beginning is acknowledged.
+    /// Alpha moves once T is over and the data that left at its begin is acknowledged.
     fn update_alpha(&mut self, sample: &AckSample, virtual_rtt: f64) {
         let round = has_left_since(sample, self.alpha_at);
         let waits = self.udp || self.is_independent();

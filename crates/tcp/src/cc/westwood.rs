@@ -231,7 +231,7 @@ mod tests {
     fn both_filters_keep_seven_eighths() {
         let mut c = steady();
         let before = c.carried().expect("it was measured");
-        // Nothing for 100 ms, then one acknowledgement: a sample of about nought.
+        // Nothing for 100 ms, then one acknowledgement: a sample of about 0.
         let now = Instant::ZERO + Duration::from_millis(20_100);
         c.on_ack(&AckSample { now, ..testing::sample(0) });
         let after = c.carried().expect("it was measured");

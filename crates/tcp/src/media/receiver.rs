@@ -19,7 +19,7 @@ pub struct MediaArrival {
 /// ([`MediaReceiver::content`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaReport {
-    /// Least packet number that it states the fate of.
+    /// Least packet number in the report.
     pub first: u64,
     /// Number of its first arrival among all arrivals.
     pub begin: u64,
@@ -98,7 +98,7 @@ impl MediaReceiver {
     }
 
     /// The arrivals of `report`, which has reached the sender, that no earlier report brought.
-    /// Those of lost reports are gone, unless this one repeats them.
+    /// Arrivals of lost reports are gone, unless this report repeats them.
     pub fn content(&mut self, report: MediaReport) -> impl Iterator<Item = MediaArrival> + '_ {
         let gone = self.gone;
         self.gone = self.gone.max(report.end);

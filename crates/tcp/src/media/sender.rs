@@ -8,8 +8,8 @@ use crate::rc::{
 use alloc::collections::VecDeque;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant};
 
-/// After this time without a departure the sender forgets the packets in flight: a lost report
-/// would stop it otherwise (SCReAM's code). The control gets no loss.
+/// After this time without a departure the sender forgets the packets in flight, since a lost
+/// report would stop it otherwise (SCReAM's code). The control gets no loss.
 const DEADLOCK: Duration = Duration::from_millis(500);
 
 /// A packet that leaves.

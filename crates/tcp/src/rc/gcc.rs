@@ -24,7 +24,7 @@
 //!             above 10 %: x (1 - loss / 2); between: as it is
 //! ```
 //!
-//! Packets are paced at 2.5 of the rate; the receiver reports each 50 ms what arrived. Without ECN.
+//! Packets are paced at 2.5 of the rate; the receiver reports the arrivals each 50 ms. Without ECN.
 //!
 //! Defaults: as in the sources.
 //!

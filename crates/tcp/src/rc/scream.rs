@@ -205,7 +205,7 @@ impl Scream {
         self.alpha
     }
 
-    /// The first packet leaves at `now`: the call is as young as one that begins at 0.
+    /// The first packet leaves at `now`: the call is as young as a call that begins at 0.
     const fn start(&mut self, now: f64) {
         self.started = true;
         (self.alpha_at, self.reacted_at) = (now, now);

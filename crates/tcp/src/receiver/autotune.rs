@@ -3,9 +3,9 @@
 //! segments, and more while the rate itself grows, so that the receiver never limits a sender in
 //! slow start.
 //!
-//! The receiver does not see round trips, as its acknowledgements carry no timestamps; it uses the
-//! shortest time in which a full window arrived. This is the RTT while the window limits the
-//! sender, the case that matters, and longer otherwise.
+//! The receiver does not see round trips, as its acknowledgements carry no timestamps. It uses the
+//! shortest time in which a full window arrived: the RTT while the window limits the sender (the
+//! case that matters), and a longer time otherwise.
 
 use justfull_base::{Duration, Instant};
 

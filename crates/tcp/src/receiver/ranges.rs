@@ -1,4 +1,4 @@
-//! The ranges that have arrived beyond a gap, and those that changed last.
+//! The ranges that have arrived beyond a gap, and the ranges that changed last.
 
 use super::{FIRST_RANGES, Receiver};
 use crate::segment::{SackBlock, Segment};
@@ -85,7 +85,7 @@ impl Receiver {
         }
     }
 
-    /// Puts `block` first among the recent ones and removes those it contains.
+    /// Puts `block` first among the recent blocks and removes the blocks within it.
     pub(super) fn touch(&mut self, block: SackBlock) {
         if self.recent_len > 0
             && self.recent[0].start == block.start

@@ -1,14 +1,15 @@
 //! Linux's rules for acknowledging data in order.
 //!
-//! A second segment is acknowledged at its arrival only if the window that could be advertised then
-//! is no smaller than the last one (`__tcp_ack_snd_check`, `__tcp_select_window`). Otherwise the
-//! application's read triggers it: for more than one segment, or for one with PSH that leaves
-//! nothing to read (`__tcp_cleanup_rbuf`). Unread data takes space of the buffer, so the threshold
-//! of the window (`rcv_ssthresh`) decides. In order it grows to the buffer less the arriving
-//! segment: a lone second segment is then acknowledged at once, two that arrive together are not. A
-//! segment beyond a gap is counted only after the growth (`tcp_data_queue_ofo`), so from the first
-//! of them on the threshold may be the whole buffer, and every acknowledgement waits for the read.
-//! While the threshold grows, each segment is acknowledged at once (`tcp_grow_window`).
+//! A second segment is acknowledged at its arrival only if the window to advertise is then no
+//! smaller than the last one (`__tcp_ack_snd_check`, `__tcp_select_window`). Otherwise the
+//! application's read triggers the acknowledgement: of more than one segment, or of a segment with
+//! PSH that leaves nothing to read (`__tcp_cleanup_rbuf`). Unread data takes space of the buffer,
+//! so the threshold of the window (`rcv_ssthresh`) decides. Data in order raises it to the buffer
+//! less the arriving segment: a lone second segment is then acknowledged at once, two segments that
+//! arrive together are not. A segment beyond a gap is counted only after the growth
+//! (`tcp_data_queue_ofo`), so from the first such segment on the threshold may be the whole buffer,
+//! and every acknowledgement waits for the read. While the threshold grows, each segment is
+//! acknowledged at once (`tcp_grow_window`).
 //!
 //! The application reads at the end of the instant in which data arrives.
 
@@ -43,7 +44,7 @@ pub(super) struct InOrder {
     pub(super) len: u64,
     /// With PSH.
     pub(super) push: bool,
-    /// Bytes that are in order thereby.
+    /// Bytes that become in order with it.
     pub(super) new: u64,
 }
 

@@ -166,7 +166,7 @@ impl Scoreboard {
                 }
             }
         }
-        // The lowest first, then all lost segments from there on. Only the queue knows the lost
+        // The lowest first, then all lost segments from there on. Only the queue has the lost
         // segments beyond the edge.
         let edge = self.edge;
         if let Some(again) = &mut self.again {

@@ -72,8 +72,8 @@ impl Scoreboard {
         delivery
     }
 
-    /// The segment that `ack` delivers, if its only news is that its first block, above all others,
-    /// has grown by the next segment.
+    /// The segment that `ack` delivers, if its only change is that its first block, above all
+    /// others, has grown by the next segment.
     #[inline(always)]
     pub(crate) fn next_sacked(&self, ack: &Ack) -> Option<NextSacked> {
         let serial = self.sacked_end;

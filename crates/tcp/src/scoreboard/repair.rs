@@ -5,7 +5,7 @@ use crate::record::{EVER_RETRANSMITTED, LOST, Latest, RETRANSMITTED, SACKED};
 
 impl Scoreboard {
     /// `NextSeg()` rule 1: the lowest segment that is lost and not yet retransmitted; before that,
-    /// any whose retransmission is lost too.
+    /// any segment with a lost retransmission.
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
         if self.has_losses() { self.next_of_lost() } else { None }

@@ -101,8 +101,8 @@ impl Sender {
     }
 
     /// Segments that left at `sent`, and only once, are sacked. If the oldest segment left again
-    /// after them, the path still delivers data ahead of this copy. So the timer starts anew: a
-    /// queue that has grown since the timeout was computed must not look like the loss of the copy
+    /// after them, the path still delivers data ahead of this copy. So the timer restarts: a queue
+    /// that has grown since the timeout was computed must not look like the loss of the copy
     /// (Linux, `tcp_clean_rtx_queue`).
     #[inline(never)]
     fn restart_by_sack(&mut self, now: Instant, sent: Instant) {
@@ -228,8 +228,8 @@ impl Sender {
         Some(now.since(sent))
     }
 
-    /// Without timestamps, one segment at a time is timed, and only one that was sent once (RFC
-    /// 6298 section 3). Until its acknowledgement the timer stays backed off (section 5).
+    /// Without timestamps, one segment at a time is timed, and only a segment that was sent once
+    /// (RFC 6298 section 3). Until its acknowledgement the timer stays backed off (section 5).
     #[inline(never)]
     fn take_timed(&mut self, now: Instant) -> Option<Duration> {
         let (_, sent) = self.timed.take_if(|(end, _)| self.board.una() >= *end)?;

@@ -44,7 +44,8 @@ impl Sender {
         }
     }
 
-    /// Counts `bytes` as lost, and gives each of their segments to a control that asks for them.
+    /// Counts `bytes` as lost, and gives each of their segments to a control that uses lost
+    /// segments.
     #[inline]
     pub(super) fn count_lost(&mut self, now: Instant, bytes: u64) {
         if let Some(serials) = self.board.take_newly_lost() {

@@ -1,8 +1,8 @@
 //! Recovery without SACK (RFC 6582), and limited transmit without it (RFC 3042).
 //!
-//! The sender does not know which segments beyond the cumulative point have arrived, so the pipe
-//! stays at the outstanding bytes. Instead each duplicate acknowledgement inflates the window by
-//! the segment that it reports.
+//! The acknowledgements do not show which segments beyond the cumulative point have arrived, so the
+//! pipe stays at the outstanding bytes. Instead each duplicate acknowledgement inflates the window
+//! by the segment that it reports.
 
 use super::Sender;
 use crate::cc::CongestionController;
@@ -70,7 +70,7 @@ impl Sender {
         if !partial {
             return 0;
         }
-        // Deflates by the acknowledged bytes; but if they are a segment or more, by a segment less.
+        // Deflates by the acknowledged bytes, or, if they are a segment or more, by a segment less.
         let back = if acked >= mss { mss } else { 0 };
         inflated.window = inflated.window.saturating_sub(acked) + back;
         inflated.keeps_timer = impatient && inflated.restarted;

@@ -1,9 +1,9 @@
 //! New data leaves in buffers of several segments, as with TCP segmentation offload.
 //!
 //! A buffer has as many segments as the pacing rate pays for in a millisecond, at least two
-//! (`tcp_tso_autosize`; Linux has that rate for every control), and no more than the windows allow.
-//! If the windows allow only a part of it, this part may wait for the next acknowledgement, which
-//! allows more (`tcp_tso_should_defer`). The last segment of a buffer of several has PSH.
+//! (`tcp_tso_autosize`; Linux has this rate for every control), and at most as many as the windows
+//! allow. If the windows allow only a part of it, this part may wait for the next acknowledgement,
+//! which allows more (`tcp_tso_should_defer`). The last segment of a buffer of several has PSH.
 
 use super::Sender;
 use crate::cc::CongestionController;

@@ -2,8 +2,8 @@
 //! sacked, marked or retransmitted; and, behind a gap, an acknowledgement that only sacks the next
 //! segment.
 //!
-//! They are [`Sender::take_any`] without the steps that would do nothing. Debug builds run the
-//! general path too, on a copy, and compare the two.
+//! They equal [`Sender::take_any`] without the steps that would have no effect. Debug builds run
+//! the general path too, on a copy, and compare the two.
 
 use super::Sender;
 use super::ack::Progress;

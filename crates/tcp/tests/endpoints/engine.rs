@@ -372,8 +372,8 @@ fn a_window_that_shrinks_stops_new_data() {
     assert_eq!(flush(&mut s, at(52)).len(), 1);
 }
 
-/// A receiver that reports the oldest segment as a block and never acknowledges it lies; the
-/// sender's count of bytes in flight must survive it.
+/// A faulty receiver reports the oldest segment as a block and never acknowledges it; the sender's
+/// count of bytes in flight must stay right.
 #[test]
 fn a_front_that_is_only_reported_as_a_block_is_not_counted_out_of_flight_twice() {
     let mut s = sender(&SenderConfig { initial_window: 1, ..new_reno() });

@@ -17,7 +17,7 @@ pub(crate) struct Path {
     pub(crate) detour: f64,
     /// Chance that a segment arrives twice.
     pub(crate) twice: f64,
-    /// Chance that a later acknowledgement overtakes this one.
+    /// Chance that a later acknowledgement overtakes an acknowledgement.
     pub(crate) ack_detour: f64,
     /// Chance that an acknowledgement arrives twice.
     pub(crate) ack_twice: f64,

@@ -4,7 +4,7 @@
 //! to ten rounds is added to cwnd. As in Linux, the expected bytes are rounded down to whole
 //! segments, so the excess is rounded up.
 //!
-//! A radio cell that serves a user once per scheduling period aggregates in just this way.
+//! A radio cell that serves a user once per scheduling period aggregates in this way.
 
 use super::Bbr;
 use crate::control::AckSample;

@@ -12,7 +12,7 @@ const ROUNDS: u32 = 3;
 const STARTUP_RANGES: u32 = 6;
 /// Least time between probes; up to a second more is drawn.
 const LEAST_WAIT: Duration = Duration::from_secs(2);
-/// Most rounds between probes, so that a Reno flow on the same path gets as much
+/// Most rounds between probes, so that a Reno flow on the same path gets an equal rate
 /// (`BBRRenoCoexistence`).
 const RENO_ROUNDS: u64 = 63;
 
@@ -65,16 +65,16 @@ impl FullBandwidth {
     }
 }
 
-/// The data that present acknowledgements are about.
+/// The data that the present acknowledgements cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Feedback {
     #[default]
     None,
     /// The data of a probe is on its way.
     Starting,
-    /// Of the probe.
+    /// Data of the probe.
     Probe,
-    /// Of data that left before the probe ended.
+    /// Data that left before the probe ended.
     Stopping,
     Refilling,
 }

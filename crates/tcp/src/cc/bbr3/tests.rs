@@ -112,7 +112,7 @@ fn six_ranges_lost_in_a_round_of_recovery_end_startup_and_bound_the_data_in_flig
         let mut bbr = control(Variant::Draft);
         let mut path = Path::new(2_000_000, 50);
         path.run(&mut bbr, 0.02);
-        // The application limits the rate, so that its growth says nothing.
+        // The application limits the rate, so its growth does not count.
         let recovering = |path: &mut Path, lost| AckSample {
             app_limited: true,
             recovery: RecoveryState::Recovery,

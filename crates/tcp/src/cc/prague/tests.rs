@@ -107,7 +107,7 @@ fn alpha_moves_by_a_sixteenth_of_the_distance_to_the_share_of_marks() {
         let mut path = Path::steady(preset, 25_000, 64.0, 0.0);
         path.control.losing = Some(path.now + Duration::from_secs(100));
         path.rounds(3, 4);
-        // Each of the three rounds ends with what left at its beginning.
+        // Each of the three rounds ends with the data that left at its begin.
         let step = 0.25 * (1.0 - (1.0 - GAIN).powf(3.0));
         let alpha = path.control.alpha;
         assert!((alpha - step).abs() < 1e-3, "{preset:?} {alpha} {step}");

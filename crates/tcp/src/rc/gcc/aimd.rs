@@ -104,7 +104,7 @@ impl Aimd {
         self.rtt = rtt;
     }
 
-    /// A report: the detector says `usage`, and `arrived` of the rate came through.
+    /// A report: the detector found `usage`, and `arrived` of the rate came through.
     pub(super) fn update(&mut self, now: f64, usage: Usage, arrived: Option<f64>) {
         match (usage, arrived) {
             (Usage::Over, None) => (self.rate, self.changed_at) = (self.rate / 2.0, now),

@@ -8,9 +8,9 @@ const LOOK: f64 = 1.0;
 const LEAST_PACKETS: u64 = 20;
 /// Time at the start in which the delay part alone counts, without losses.
 const START: f64 = 2.0;
-/// Time whose least rate the growth begins at.
+/// The growth begins at the least rate of this time.
 const HISTORY: f64 = 1.0;
-/// Growth, and what is added to it.
+/// Factor of the growth, and its addition.
 const GROWTH: f64 = 1.08;
 const GROWTH_MORE: f64 = 1_000.0;
 /// Time between reductions, without an RTT.

@@ -201,7 +201,7 @@ fn growth_begins_at_the_least_rate_of_the_last_second() {
         part.update(now, 9e6);
         now += 0.05;
     }
-    // Half a second after the first step of 8 % and 1 kbit/s nothing more.
+    // Half a second after the first step of 8 % and 1 kbit/s the rate has not grown further.
     near(part.target(), 1_081_000.0);
     part.update(3.05, 9e6);
     near(part.target(), 1_081_000.0 * 1.08 + 1000.0);

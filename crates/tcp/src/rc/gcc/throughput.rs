@@ -56,7 +56,7 @@ impl Throughput {
         }
         if let Some(last) = self.last {
             self.time += at - last;
-            // Nothing arrived in a whole window: what came before it is too old.
+            // Nothing arrived in a whole window: earlier packets are too old.
             if at - last > window {
                 self.bytes = 0;
                 self.time %= window;
