@@ -1,10 +1,10 @@
 //! Measures a slot of EQP: `cargo run --release -p justfull-ran --example eqp_bench -- [--json]`.
 //!
 //! Backlogged bearers of mixed SDUs on an NR carrier of up to 275 resource blocks, in single blocks
-//! and in groups. Each workload is a list of slots made beforehand; a scheduler runs through it
-//! twice, and the second time is measured, several times over. The least time of each slot counts,
-//! since other work on a shared machine can only add to it. The decisions are counted and must be
-//! equal in every round: less work done faster is a failure.
+//! and in groups. Each workload is a list of prepared slots. A scheduler runs through it twice, and
+//! only the second run is measured; this is repeated several times. The least time of each slot
+//! counts, since other work on a shared machine can only add to it. The decisions are counted and
+//! must be equal in every round: less work done faster is a failure.
 
 use justfull_base::{Duration, Instant, Ratio, Rng};
 use justfull_phy::nr::{McsTable, NrTbsInput, mcs, tbs_bits};

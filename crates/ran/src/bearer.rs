@@ -1,11 +1,11 @@
 //! A data radio bearer, at the sender and at the UE: its SDU queue, and the SDU in transmission.
 //! Its limiter is in the [gate](crate::gate) above it.
 //!
-//! With grants in packets, whole SDUs leave (T20, E19). With grants in bytes, the SDU at the head
-//! is cut at the end of the grant and continues in the next slot (TS 38.322 section 5.2.2.1,
-//! without header bytes). With grants in resource blocks, a [`Link`] joins PDCP and RLC: it numbers
-//! and segments the SDUs and adds headers as 3GPP specifies, and its receiver reassembles them.
-//! With PDUs of one size (UMTS) a [`Link`] does the same.
+//! With grants in packets, whole SDUs leave (T20, E19). With grants in bytes, the grant cuts the
+//! SDU at the head, which continues in the next slot (TS 38.322 section 5.2.2.1, without header
+//! bytes). With grants in resource blocks, a [`Link`] joins PDCP and RLC: it numbers and segments
+//! the SDUs and adds headers as 3GPP specifies, and its receiver reassembles them. With PDUs of one
+//! size (UMTS) a [`Link`] does the same.
 
 mod exit;
 mod in_flight;
@@ -88,7 +88,7 @@ pub(crate) struct Bearer {
     unlimited: bool,
     /// SDUs stay in the queue until they are acknowledged.
     holds: bool,
-    /// PDCP sends over two legs, of which this is one.
+    /// PDCP sends over two legs; this bearer is one of them.
     split: bool,
     queue: ManagedQueue,
     /// The last pull at which it sent, and the amount sent, in the unit of grants.
@@ -125,7 +125,7 @@ impl Bearer {
         self.unlimited
     }
 
-    /// Its PDCP sends over two legs from now on, and decides on each SDU.
+    /// From now on its PDCP sends over two legs and chooses the leg of each SDU.
     pub(crate) fn split(&mut self) {
         (self.split, self.unlimited) = (true, false);
     }
@@ -266,8 +266,8 @@ impl Bearer {
         self.queue.enqueue(now, *sdu, probe)
     }
 
-    /// Takes up to `most` SDUs of `queue`, one of SDAP's, at once, if no limiter or AQM must decide
-    /// on them and there is room. Returns their number.
+    /// Takes up to `most` SDUs of `queue`, a queue of SDAP, at once, if no limiter or AQM must
+    /// decide on them and there is room. Returns their number.
     #[inline(always)]
     pub(crate) fn pour_from<P: Probe>(
         &mut self,
@@ -389,8 +389,8 @@ impl Bearer {
         listed + unlisted
     }
 
-    /// Bytes that all pending PDUs take in transport blocks: the result of [`Self::list_sdus`] if
-    /// that lists all of them; at least `most` if it stops at that limit.
+    /// Bytes that all pending PDUs take in transport blocks: equal to the result of
+    /// [`Self::list_sdus`] if that lists all PDUs; at least `most` if it stops at this limit.
     pub(crate) fn backlog_on_air(&self) -> u64 {
         let Some(link) = &self.link else { return 0 };
         let mut begun = 0;

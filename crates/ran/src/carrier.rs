@@ -40,7 +40,7 @@ choice! {
 }
 
 choice! {
-    /// In what grains resource blocks are given out.
+    /// The units in which resource blocks are allocated.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum AllocationType {
         /// Resource block groups (LTE and NR type 0, NR configuration 1).
@@ -161,7 +161,7 @@ impl CarrierConfig {
         }
     }
 
-    /// The most slots from one that carries data to the next such slot.
+    /// The greatest distance, in slots, from a slot that carries data to the next such slot.
     pub(crate) fn longest_distance(&self) -> u64 {
         let period = self.period() as u64;
         let mut carrying = (0..2 * period).filter(|k| self.shape(*k).n_prb > 0);

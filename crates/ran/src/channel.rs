@@ -49,13 +49,13 @@ choice! {
 }
 
 impl CapacityUnit {
-    /// The amount that `packet` counts as.
+    /// The amount that `packet` counts for.
     #[inline]
     pub(crate) fn amount(self, packet: &Packet) -> u64 {
         self.of_size(packet.size)
     }
 
-    /// The amount that a packet of `size` bytes counts as.
+    /// The amount that a packet of `size` bytes counts for.
     #[inline]
     pub(crate) fn of_size(self, size: u32) -> u64 {
         match self {

@@ -5,19 +5,19 @@ use justfull_base::Duration;
 
 /// The desired buffer size of one bearer, from report to report. Amounts are bytes or packets.
 ///
-/// It is the room that a limiter admits to an empty queue, and the data that leaves until data
-/// arrives that the next report admits. Data that waits is part of both, or a full queue would grow
-/// with each report.
+/// It is the sum of two amounts: the room that a limiter admits to an empty queue, and the data
+/// that leaves until the data for the next report arrives. Both amounts include waiting data, or a
+/// full queue would grow with each report.
 ///
-/// The rate is the greater one of the last two times between reports in which data left, as an
-/// outage begins or ends within one. A node that has data and sends none is out: it keeps its rate.
-/// A node that runs dry before the data of this report arrives might send more.
+/// The rate is the greater one of the last two periods between reports in which data left, since an
+/// outage may begin or end within a period. A node that has data and sends none is in an outage: it
+/// keeps its rate. A node that runs dry before the data of this report arrives might send more.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DesiredBufferSize {
-    /// Amount that had left by the last report, and up to which that report wanted data.
+    /// Amount that had left by the last report, and amount up to which that report requested data.
     left: u64,
     most: u64,
-    /// Amount a second, in the last time between reports in which data left.
+    /// Amount a second in the last period between reports in which data left.
     last: u64,
     /// Amount a second that the node can send.
     rate: u64,

@@ -6,7 +6,7 @@
 //! request. The short cycle is in use for `short_cycles` of its length after the inactivity timer
 //! has expired, the long cycle otherwise.
 //!
-//! A timer counts from the slot of its grant: the slot that begins when the inactivity timer ends
+//! A timer counts from the slot of its grant. The slot that begins when the inactivity timer ends
 //! is the last active one; the slot that begins when the on-duration timer ends is not active.
 
 use alloc::collections::VecDeque;
@@ -103,7 +103,7 @@ impl DrxConfig {
 #[derive(Clone, Debug)]
 pub(crate) struct Drx {
     times: Times,
-    /// The state is that of this instant.
+    /// Instant of the state.
     at: Instant,
     /// The next start of the on-duration timer.
     next: Instant,
@@ -192,8 +192,8 @@ impl Drx {
         later.map_or(next, |from| next.min(occasion(from, offset, short)))
     }
 
-    /// The end of the active time that has begun by `self.at`; an instant that is not after it if
-    /// the UE sleeps.
+    /// The end of the active time that has begun by `self.at`; if the UE sleeps, an instant not
+    /// after `self.at`.
     fn active_until(&self) -> Instant {
         if self.requested {
             return Instant::NEVER;
@@ -279,7 +279,7 @@ impl Drx {
         (self.on_until, self.next) = (self.at, Instant::NEVER);
     }
 
-    /// The UE enters the cell at `now`: its last grant was that of its random access.
+    /// The UE enters the cell at `now`: its last grant belonged to its random access.
     pub(crate) fn enter(&mut self, now: Instant) {
         self.advance(now);
         self.next = self.start_after(self.at);

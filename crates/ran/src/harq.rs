@@ -15,8 +15,8 @@
 //! If the UE's channel has a SINR ([`umi`](crate::channel::umi)), the SINR and the MCS determine
 //! the failure rate of a block, in place of `bler` and `combining`, and an old measurement costs
 //! the loss of SINR since then. For such a block one random number determines its required sum. The
-//! block fails while its transmissions together have less, so that the share of failing blocks is
-//! the channel's.
+//! block fails while the sum of its transmissions is lower, so the share of failing blocks is the
+//! channel's.
 
 use crate::pdu::TbContent;
 use alloc::collections::VecDeque;

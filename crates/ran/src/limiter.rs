@@ -128,8 +128,8 @@ kinds! {
 
     /// One of the limiters, an enum so that calls are static, or a user's own. The large ones are
     /// boxed.
-    // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
-    // encoded in a variant's fields is slower to decode.
+    // `repr(u8)` forces an explicit tag: it is read several times per packet, and a tag in a
+    // variant's fields is slower to decode.
     #[repr(u8)]
     pub enum AnyLimiter(context: &GrantContext) or Box<dyn Limiter + Send>;
 

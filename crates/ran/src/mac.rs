@@ -199,8 +199,8 @@ forwarded! {
             None
         }
 
-        /// The requests and grants that nobody has taken yet; none unless UEs of an uplink have
-        /// DRX.
+        /// The requests and grants that the caller has not taken yet; none unless UEs of an uplink
+        /// have DRX.
         fn accesses(&mut self) -> Option<&mut Vec<UplinkAccess>> {
             None
         }

@@ -46,8 +46,8 @@ kinds! {
 
     /// One of the pacers, an enum so that calls are static, or a user's own. The large one is
     /// boxed.
-    // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
-    // encoded in a variant's fields is slower to decode.
+    // `repr(u8)` forces an explicit tag: it is read several times per packet, and a tag in a
+    // variant's fields is slower to decode.
     #[repr(u8)]
     pub enum AnyPacer(context: &GrantContext) or Box<dyn Pacer + Send>;
 

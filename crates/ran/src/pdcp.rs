@@ -187,7 +187,7 @@ pub struct PdcpRx {
 /// The packets that wait behind a gap.
 #[derive(Clone, Debug)]
 struct Reordering {
-    /// RX_REORD: the COUNT after the one that started t-Reordering.
+    /// RX_REORD: the COUNT after the COUNT that started t-Reordering.
     reord: u64,
     /// Arrivals from RX_DELIV on; RX_NEXT is one past the end.
     places: VecDeque<Place>,
@@ -243,13 +243,13 @@ impl PdcpRx {
         })
     }
 
-    /// The bearer is split, and this the place of one leg: packets pass to the UE's PDCP above.
+    /// The bearer is split, and this entity is one leg's: packets pass to the UE's PDCP above.
     pub(crate) fn become_leg(&mut self) {
-        // No COUNT is the next: no packet takes the path of those that arrive in order.
+        // No COUNT is the next: no packet takes the path of packets in order.
         (self.leg, self.deliv) = (true, u64::MAX);
     }
 
-    /// True if it is the place of one leg of a split bearer.
+    /// True if this entity is one leg's of a split bearer.
     #[inline(always)]
     pub(crate) const fn is_leg(&self) -> bool {
         self.leg

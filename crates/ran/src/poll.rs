@@ -106,7 +106,7 @@ pub(crate) struct Tickers {
 }
 
 impl Clocks {
-    /// Clocks of which only the slots' is running. `carried` stores the capacity of slots.
+    /// Clocks; only the clock of the slots is running. `carried` stores the capacity of slots.
     pub(crate) fn new(tickers: Tickers, top_down: bool, carried: Carried) -> Self {
         let Tickers { upf, sdap, mac } = tickers;
         let (upf, sdap, mut mac) = (Poll::new(upf), Poll::new(sdap), Poll::new(mac));
@@ -227,9 +227,9 @@ impl Clocks {
         self.mac.first(at, strictly)
     }
 
-    /// The departure time of a packet of `size` bytes that entered at `entered`, and leaves with
-    /// the current slot, if it had all slots to itself from [`Self::first_slot`] on; no policy can
-    /// be faster.
+    /// The departure time that a packet would have if it had all slots to itself from
+    /// [`Self::first_slot`] on; no policy can be faster. The packet has `size` bytes, entered at
+    /// `entered`, and leaves with the current slot.
     #[inline(always)]
     pub(crate) fn bound(&self, entered: Instant, size: u32) -> Instant {
         let strictly = !self.top_down;
@@ -250,8 +250,8 @@ impl Clocks {
         self.through(first, begins, size)
     }
 
-    /// The time at which `size` bytes have left that have all slots to themselves from slot
-    /// `first`, which starts at `begins`.
+    /// The time at which `size` bytes have left if they have all slots to themselves from slot
+    /// `first` on, which starts at `begins`.
     #[inline(never)]
     fn through(&self, first: u64, begins: Instant, size: u32) -> Instant {
         match self.carried.through(first, size) {

@@ -172,8 +172,8 @@ impl RbDemand<'_> {
         &self.sdus[drb.sdus.start as usize..drb.sdus.end as usize]
     }
 
-    /// Least number of resource blocks that carry all data of UE `index`, or as much of it as the
-    /// slot can: 0 if its channel carries nothing.
+    /// Least number of resource blocks that carry all data of UE `index`, or as much as the slot
+    /// can carry; 0 if its channel carries nothing.
     #[must_use]
     pub fn rbs_needed(&self, index: usize) -> u16 {
         let backlog =
@@ -231,7 +231,7 @@ pub struct RbAllocation {
 }
 
 impl RbAllocation {
-    /// Allocates now what slots with so many UEs and bearers need.
+    /// Allocates now the memory for slots with so many UEs and bearers.
     pub fn reserve(&mut self, ues: usize, drbs: usize) {
         self.grants.reserve(ues);
         self.bytes.reserve(drbs);

@@ -54,17 +54,17 @@ forwarded! {
             true
         }
 
-        /// The units of a slot with `units` for a UE of slice `slice` that is alone, with one
-        /// bearer that has more data than all units carry. The result equals [`Self::schedule`]'s,
-        /// without a list of the demand. None if the demand must be listed.
+        /// The units that a UE of slice `slice` gets of a slot with `units`, if the UE is alone and
+        /// its only bearer has more data than all units carry. The result equals
+        /// [`Self::schedule`]'s, without a list of the demand. None if the demand must be listed.
         fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
             let _ = (ue, slice, units);
             None
         }
 
-        /// Serves `ues`, in ascending order, that each need one block, with a full unit for each.
-        /// If [`Self::schedule`] would give each one unit, does so and returns true; otherwise does
-        /// nothing and returns false.
+        /// Serves `ues`, in ascending order, each of which needs one block, with a full unit for
+        /// each. If [`Self::schedule`] would give each one unit, does so and returns true;
+        /// otherwise does nothing and returns false.
         fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
             let _ = (ues, units);
             false
@@ -219,7 +219,7 @@ fn check(demand: &RbDemand, out: &RbAllocation) {
 }
 
 /// Gives units to UEs in turn, one at a time, until none is free or no UE needs more. The next slot
-/// begins with the UE after the one that got the last unit.
+/// begins with the UE after the last served one.
 #[derive(Clone, Debug, Default)]
 struct Turns {
     /// Number of the UE that comes first.

@@ -34,8 +34,8 @@ kinds! {
     pub enum SdapSchedulerConfig = Fifo;
 
     /// One of the schedulers, an enum so that calls are static, or a user's own.
-    // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
-    // encoded in a variant's fields is slower to decode.
+    // `repr(u8)` forces an explicit tag: it is read several times per packet, and a tag in a
+    // variant's fields is slower to decode.
     #[repr(u8)]
     pub enum AnySdapScheduler(queues: usize) or Box<dyn SdapScheduler + Send>;
 

@@ -88,8 +88,8 @@ impl UeSdap {
         }
     }
 
-    /// The queue from which a poll takes everything that it takes, if that is certain: the only
-    /// one, or the only one with packets under a scheduler without memory.
+    /// The queue from which a poll takes all its packets, if this is certain: the only queue, or
+    /// the only queue with packets under a scheduler without memory.
     #[inline(always)]
     pub(crate) fn sole(&mut self) -> Option<&mut SdapQueue> {
         match &mut self.queues {

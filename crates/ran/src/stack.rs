@@ -1,10 +1,10 @@
 //! The downlink chain: the only place that calls across layers.
 //!
 //! The life of a packet: [`Stack::input`] stamps it and gives it the QFI of its flow. The UPF holds
-//! it until its opportunity and until SDAP wants it (pacer). SDAP holds it in its QFI's queue until
-//! a poll at which its bearer admits it (limiter) and it is its queue's turn (scheduler). The RLC
-//! holds it until a slot's grant has taken its last byte. [`Egress::deliver`] passes it to the
-//! driver. A drop in any queue is an event with a reason.
+//! it until its opportunity and until SDAP has room for it (pacer). SDAP holds it in its QFI's
+//! queue until a poll at which its bearer admits it (limiter) and its queue has the turn
+//! (scheduler). The RLC holds it until a slot's grant has taken its last byte. [`Egress::deliver`]
+//! passes it to the driver. A drop in any queue is an event with a reason.
 //!
 //! Polls without waiting packets are skipped: a packet arms the poll of the layer it enters. Events
 //! at one instant are ordered by [`TieOrder`], then by insertion.
@@ -93,8 +93,8 @@ impl Stack {
         (self.core.flows.len() - 1) as u32
     }
 
-    /// Like [`Stack::open_flow`], but reuses the number of a flow that has ended. All listeners
-    /// must know that it has ended, and none of its packets may be in the stack.
+    /// Like [`Stack::open_flow`], but reuses the number of a flow that has ended. The old flow must
+    /// have ended for all listeners, and none of its packets may be in the stack.
     ///
     /// # Panics
     /// If `ue` is not a UE of the cell, or `number` is not a flow.
@@ -194,8 +194,8 @@ impl Stack {
 
     /// Does all work that is due at `now`, then continues, instant by instant, with work that is
     /// due before `limit`, until it has delivered a packet or given away a STATUS PDU. Returns the
-    /// last instant at which it acted, and the number of instants. For drivers that know that
-    /// nothing arrives before `limit` unless a packet is delivered.
+    /// last instant at which it acted, and the number of instants. For drivers to which nothing
+    /// arrives before `limit` unless a packet is delivered.
     pub fn wake_before<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -250,8 +250,8 @@ impl Stack {
         self.service.quantum(slice)
     }
 
-    /// Runs the ticks before `now`, and also those at `now` if `inclusive`, in order of time and
-    /// stage.
+    /// Runs the ticks before `now`, and also the ticks at `now` if `inclusive`, in order of time
+    /// and stage.
     #[inline(always)]
     fn advance<D: Probe + Egress>(&mut self, now: Instant, inclusive: bool, driver: &mut D) {
         loop {
@@ -417,7 +417,7 @@ impl Stack {
     }
 
     /// Passes `packet` through an SDAP that is not polled, without storing it. False if the packet
-    /// must wait, or if there is a choice to make or a queue or limiter to ask.
+    /// must wait, or if a scheduler, queue or limiter must decide.
     #[inline]
     fn pass_sdap<D: Probe + Egress>(
         &mut self,
@@ -460,7 +460,7 @@ impl Stack {
         let number = self.cell.number(ue_index);
         let Cell { ues, gates, channel, unit, sleep, .. } = &mut self.cell;
         let UeRadio { bearers, own } = &mut ues[ue_index as usize];
-        // A slot in which the UE sleeps says nothing about its rate.
+        // A slot in which the UE sleeps does not show its rate.
         let awake = sleep.as_ref().is_none_or(|sleep| sleep.is_awake(ue_index));
         if !awake || !bearers.iter().any(|bearer| bearer.misses(slot.k)) {
             return;

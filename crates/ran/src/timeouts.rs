@@ -15,8 +15,8 @@ pub(crate) enum QueueId {
     Rlc { ue: u32, drb: u8 },
 }
 
-/// The requested timeouts. An entry may be stale: its queue decides whether it still waits for it
-/// ([`ManagedQueue::take_timeout`](justfull_queue::ManagedQueue::take_timeout)).
+/// The requested timeouts. An entry may be stale: its queue decides whether the timeout still
+/// counts ([`ManagedQueue::take_timeout`](justfull_queue::ManagedQueue::take_timeout)).
 #[derive(Clone, Debug)]
 pub(crate) struct Timeouts {
     /// True if a queue of the stack has an AQM with timeouts.

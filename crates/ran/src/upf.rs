@@ -45,9 +45,9 @@ impl FiveTuple {
 }
 
 table! {
-    /// A packet detection rule: what is set must match; the first rule that matches names the QFI.
-    /// Its fields are those of a packet filter set (TS 23.501 section 5.7.6.2) without security
-    /// parameter index and flow label.
+    /// A packet detection rule: every field that is set must match; the first rule that matches
+    /// names the QFI. It has the fields of a packet filter set (TS 23.501 section 5.7.6.2) without
+    /// security parameter index and flow label.
     #[derive(Clone, Debug, PartialEq, Eq)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]

@@ -2,9 +2,9 @@
 //! 5.4 and TS 38.322 section 5.1.2: plain maps, COUNTs that never wrap, whole SDUs. The stack and
 //! this model meet the same arrivals, handovers and losses on the air.
 //!
-//! A slot is lost when the channel has fallen since the slot before, whose MCS the transport block
-//! has. Reports take longer than a UE's stay in a cell: nothing is acknowledged or sent again by
-//! RLC there, so that all SDUs of a stay are unacknowledged at its end.
+//! A slot is lost when the channel has fallen since the slot before, since the transport block has
+//! the MCS of that slot. Reports take longer than a UE's stay in a cell: RLC gets no
+//! acknowledgement and repeats nothing there, so all SDUs of a stay are unacknowledged at its end.
 
 use justfull_base::{Dscp, Duration, Event, Instant, Packet, Probe, Qfi, Ratio, Rng};
 use justfull_queue::{Limit, QueueConfig};
@@ -243,7 +243,7 @@ impl Plain {
     /// Slot at `us` of `case`: timers first, then the transport block.
     fn slot(&mut self, us: u64, lost: bool, case: &Case) {
         if self.timer.is_some_and(|at| at <= us) {
-            // Section 5.2.2.2: all SDUs before RX_REORD, then those in sequence from it on.
+            // Section 5.2.2.2: all SDUs before RX_REORD, then the SDUs in sequence from it on.
             self.timer = None;
             let before: Vec<u64> = self.stored.range(..self.rx_reord).map(|(c, _)| *c).collect();
             for count in before {
@@ -315,7 +315,7 @@ impl Plain {
         }
     }
 
-    /// The UE joins the target, which has what the source forwarded.
+    /// The UE joins the target, which has the SDUs that the source forwarded.
     fn join(&mut self, case: &Case) {
         if !case.forwarding {
             self.lost.extend(self.again.drain(..).map(|(_, id)| id));
@@ -377,7 +377,7 @@ fn acknowledged_mode_with_forwarding_delivers_every_sdu_once_and_in_order() {
     for number in 0..200 {
         let mut case = Case::draw(&mut rng);
         (case.acknowledged, case.forwarding) = (true, true);
-        // Losses at random: the period of a channel can be that of the repeats.
+        // Losses at random: a channel could have the period of the repeats.
         case.mcs = [vec![20], vec![20]];
         case.t_reordering_us = 3_000_000;
         case.end_us += 3_000_000;

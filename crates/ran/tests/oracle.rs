@@ -2,7 +2,7 @@
 //! step by step on random loads.
 //!
 //! Each oracle keeps its state like the pseudo-code (running totals, snapshots, its own copy of the
-//! queue), not like the production code, so that a slip in one is not repeated in the other.
+//! queue), not like the production code, so a mistake in one is not repeated in the other.
 
 use justfull_base::{Duration, Instant, Packet, Ratio, SlotReport};
 use justfull_ran::channel::CapacityUnit;
@@ -251,7 +251,8 @@ struct EBdpOracle {
 }
 
 impl EBdpOracle {
-    /// None if the numbers are so close that the order of floating-point operations decides.
+    /// None if the numbers are so close that the result depends on the order of floating-point
+    /// operations.
     fn limit_reached(&self, now: u64, data_size: f64) -> Option<bool> {
         if self.srs_bytes + self.last_acc_bytes > self.max_bytes {
             return Some(true); // 6

@@ -10,7 +10,7 @@ use justfull_queue::ManagedQueue;
 /// Receives packets once the radio has taken their last byte.
 pub trait Egress {
     /// `packet` left the sender's RLC whole at `now`. `bound` is an instant before which no policy
-    /// could have delivered it; given only for tracked packets.
+    /// could have delivered it; only tracked packets have one.
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>);
 
     /// [`Self::deliver`] if the MAC allocates resource blocks. `packet` left the sender's RLC whole

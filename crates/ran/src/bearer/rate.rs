@@ -1,7 +1,7 @@
 //! The rate at which the MAC serves a bearer, for an AQM that needs it.
 //!
-//! The rate is the average of the sent bytes over the slots that left data waiting; in those the
-//! bearer sent its whole grant. The weight of a slot falls with `exp(-t / 100 ms)`, t being the
+//! The rate is the average of the sent bytes over the slots that left data waiting; in such slots
+//! the bearer sent its whole grant. The weight of a slot falls with `exp(-t / 100 ms)`, t being the
 //! time in such slots since then. A slot that empties the queue, and an idle slot, do not change
 //! the rate: they show the backlog, not the service.
 

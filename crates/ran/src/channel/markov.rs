@@ -4,15 +4,15 @@
 //! "Finite-state Markov channel"). The two shipped fits stand in for the traces of T20, which
 //! belong to others and are not part of this project.
 //!
-//! The fits. T20's traces state packets of 1460 B per 10 ms, one row a second; ten values occur,
-//! each the image of one to three CQIs under T20's map. Transitions between these ten levels were
-//! counted over the rows T20 uses (the first 200) and smoothed towards the frequencies of the whole
-//! trace, with the weight of six rows per level. The result was then tilted (by a factor exp(a x +
-//! b x^2) on the next level x, and a factor on staying) until the mean, standard deviation and
-//! lag-1 autocorrelation of the chain equalled those of the 200 rows, spread over the CQIs of a
-//! level, and rounded to thousandths. The traces say nothing about CQIs within a level: while the
-//! level stays, a CQI stays with probability 3/4, else another CQI of the level follows; a new
-//! level is entered at each of its CQIs with equal probability.
+//! The fits. T20's traces state packets of 1460 B per 10 ms, one row a second. Ten values occur;
+//! under T20's map each value stands for one to three CQIs. Transitions between these ten levels
+//! were counted over the rows T20 uses (the first 200) and smoothed towards the frequencies of the
+//! whole trace, with the weight of six rows per level. The result was then tilted (by a factor
+//! exp(a x + b x^2) on the next level x, and a factor on staying) until the chain had the mean,
+//! standard deviation and lag-1 autocorrelation of the 200 rows, spread over the CQIs of a level,
+//! and rounded to thousandths. The traces do not show CQIs within a level. While the level stays, a
+//! CQI stays with probability 3/4, else another CQI of the level follows; a new level is entered at
+//! each of its CQIs with equal probability.
 //!
 //! Statistics in packets per 10 ms (stationary distribution of the matrix as shipped; in brackets
 //! the 200 rows):

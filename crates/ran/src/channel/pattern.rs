@@ -5,8 +5,8 @@
 //!
 //! Default: ten subframes of A21, eight with 25 PRBs (TBS 18336 bit, 2292 B) and two with 17 of
 //! them (12576 bit, 1572 B). The paper prints 2289 and 1569 B, the rest after the MAC header of 3
-//! B; here the stack adds the overheads of MAC and RLC. The two are subframes 0 and 5 because of
-//! the places of the synchronisation signals (TS 36.211 section 6.11); the paper does not say so.
+//! B; here the stack adds the overheads of MAC and RLC. The two are subframes 0 and 5, which hold
+//! the synchronisation signals (TS 36.211 section 6.11); the paper does not name them.
 //!
 //! Weakness: the pattern fits one length of slot; with another it runs at another speed.
 //! Deviations: none.

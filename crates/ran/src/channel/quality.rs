@@ -14,8 +14,7 @@ const NR_DATA_SYMBOLS: u8 = 13;
 /// 38.211 section 7.4.1.1.2).
 const NR_DMRS_RES: u8 = 12;
 
-/// The radio parameters that two kinds of channel share; the fields are those of
-/// [`quality_params`].
+/// The radio parameters that two kinds of channel share, with the fields of [`quality_params`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QualityConfig {
     pub(super) map: CqiToMcs,

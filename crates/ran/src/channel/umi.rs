@@ -16,15 +16,15 @@
 //!
 //! in dB, with thermal noise of -174 dBm/Hz over the carrier. The SINR gives the CQI that the UE
 //! reports, and `map` gives the MCS with which the MAC answers. The failure rate of the block then
-//! follows from the SINR of the slot in which it is sent, which a late report (`mac.cqi_delay`)
-//! does not have; [`justfull_phy::link`] has the curves. Transmissions of one block add their SINRs
+//! follows from the SINR of the slot in which it is sent. A late report (`mac.cqi_delay`) states an
+//! older SINR. [`justfull_phy::link`] has the curves. Transmissions of one block add their SINRs
 //! (Chase combining: 3 dB for the second at the same SINR), and a block is decoded once their sum
-//! reaches its required SINR. This requirement is drawn once, so that a block that fails at some
-//! sum fails at any lower one.
+//! reaches its required SINR. This requirement is drawn once, so a block that fails at some sum
+//! fails at any lower sum.
 //!
-//! A UE inside a building or on its walls loses power three times: on the path to the building, as
-//! if the building did not exist; in the wall; and from the wall to the UE. The last loss and the
-//! wall's deviation are drawn once for each building.
+//! For a UE inside a building or on its walls there are three losses: on the path, as if the
+//! building did not exist; in the wall; and from the wall to the UE. The last loss and the wall's
+//! deviation are drawn once for each building.
 //!
 //! Defaults: 28 GHz, 35 dBm, a noise figure of 9 dB (R22's program), 64 and 16 antenna elements (18
 //! and 12 dB), a UE that stands in line of sight.

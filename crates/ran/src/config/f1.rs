@@ -1,4 +1,4 @@
-//! CU and DU apart: what F1-U between them demands of the RLC (TS 38.401 section 6.1; TS 38.425).
+//! CU and DU apart: the requirements of F1-U on the RLC (TS 38.401 section 6.1; TS 38.425).
 
 use super::RlcConfig;
 use crate::limiter::LimiterNode;
@@ -6,7 +6,7 @@ use justfull_base::ConfigError;
 use justfull_base::error::ensure;
 use justfull_queue::DisciplineConfig;
 
-/// Checks the bounds of `rlc.f1`, and what `rlc` may have beside it.
+/// Checks the bounds of `rlc.f1`, and the settings of `rlc` beside it.
 pub(crate) fn check(rlc: &RlcConfig) -> Result<(), ConfigError> {
     rlc.f1.validate().map_err(|e| e.within("rlc.f1"))?;
     if !rlc.f1.is_apart() {
@@ -30,7 +30,7 @@ pub(crate) fn check(rlc: &RlcConfig) -> Result<(), ConfigError> {
     check_order(rlc, "rlc.f1")
 }
 
-/// Checks that `rlc`, which is behind the wire that `setting` describes, keeps the order of SDUs.
+/// Checks that `rlc`, behind the wire of `setting`, keeps the order of SDUs.
 pub(crate) fn check_order(rlc: &RlcConfig, setting: &str) -> Result<(), ConfigError> {
     let discipline = &rlc.queue.discipline;
     ensure(

@@ -21,7 +21,7 @@ fn plain() -> DrxConfig {
     }
 }
 
-/// The active ones of the slots of 1 ms from `from` to `to`.
+/// The active slots of 1 ms from `from` to `to`.
 fn active_in(drx: &mut Drx, from: u64, to: u64) -> Vec<u64> {
     (from..=to).filter(|slot| drx.is_active(at(*slot))).collect()
 }

@@ -19,8 +19,8 @@ impl Gate {
         self.sdap.queues.get(flow).map(|queue| &queue.queue)
     }
 
-    /// An SDU of bearer `drb` enters `rlc` at `now` past queues, scheduler, AQM and limiter, such
-    /// as one that PDCP sends again. The limiter counts it. False if the RLC has dropped it.
+    /// An SDU of bearer `drb`, such as one that PDCP sends again, enters `rlc` at `now` past
+    /// queues, scheduler, AQM and limiter. The limiter counts it. False if the RLC has dropped it.
     ///
     /// # Errors
     /// There is no such bearer, or the SDU's size is not 1 B to the MTU. Nothing changes.

@@ -15,12 +15,12 @@
 //! Known weaknesses: the capacity is the last slot's, so a falling channel leaves a remainder
 //! (subtracted in the next slot) and a rising one starves for a slot. In packets, truncation to
 //! whole ones starves at low capacity unless the offset compensates: count in bytes. Without
-//! `overdraw` an SDU waits until the allowance covers it: an SDU larger than 1 + offset slots can
-//! carry waits until the channel improves, and so do all SDUs behind it.
+//! `overdraw` an SDU waits until the allowance covers it. An SDU larger than the capacity of 1 +
+//! offset slots waits until the channel improves, and so do all SDUs behind it.
 //!
 //! Deviations from the source: the three switches; with `overdraw` an SDU may exceed the room if
-//! there is any; the unused share counts as granted, since a bearer that counted only its used
-//! amount could never send more.
+//! there is any; the unused share counts as granted, since a bearer whose used amount alone counted
+//! could never send more.
 
 use super::{CapacityUnit, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;

@@ -6,12 +6,12 @@
 //! on it. Here the radio is the network card, and a slot is its completion. At each completion of
 //! `n` bytes that leaves `left` bytes:
 //! - *Starved*: the queue held more than the limit and nothing is left; or it held more than the
-//!   limit at the previous completion and all data left then is gone, so it may have run dry
+//!   limit at the previous completion, and the data left then is gone, so it may have run dry
 //!   meanwhile. The limit grows by the bytes that both entered and left since the last completion,
 //!   plus the bytes that were over the limit then.
-//! - *Busy all the time* (data was left both times, and not all of the former is gone): the slack
-//!   is `limit + over - 2 n`, or the part of the last SDU within the limit if that is more. The
-//!   smallest slack of a `hold` is subtracted from the limit.
+//! - *Busy all the time* (data was left both times, and some of the previous time's data is still
+//!   there): the slack is `limit + over - 2 n`, or the part of the last SDU within the limit if
+//!   that is more. The smallest slack of a `hold` is subtracted from the limit.
 //! - Otherwise there was too little traffic to judge.
 //!
 //! A packet may enter while the queue holds no more than the limit, so one SDU may exceed it. The

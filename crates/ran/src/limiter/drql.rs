@@ -1,5 +1,5 @@
-//! DRQL, the dynamic RLC queue limit: grows when the radio starved although the limit was reached,
-//! shrinks by the amount that always remained.
+//! DRQL, the dynamic RLC queue limit: it grows when the radio starved although the limit was
+//! reached, and shrinks by the amount that always remained.
 //!
 //! Source: T20 section 4.1, Algorithm 1, after Linux's dynamic queue limits (BQL). At each pull:
 //! - nothing remains and the limit had been reached: the radio could have had more, `limit =
@@ -14,10 +14,10 @@
 //! to 512. A21 runs it with one packet kept (it "tries to maintain the equivalent of one MTU") and
 //! forwards in a burst just after the pull, so that later arrivals wait for the next: `keep` and
 //! `first_poll_only`. Known weaknesses: reacts to a rise of the channel by a fifth per slot; the
-//! queue is just full at the pull, so a packet that arrives between pulls waits for the next but
-//! one. Deviations from the source: Algorithm 1 prints the same comparison in lines 13 and 17, the
-//! wrong way round; this code follows the text. The program's count of queued packets is wrong
-//! after a drop; here the queue itself is inspected.
+//! queue is just full at the pull, so a packet that arrives between two pulls waits for the second
+//! pull after it. Deviations from the source: Algorithm 1 prints the same comparison in lines 13
+//! and 17, the wrong way round; this code follows the text. The program's count of queued packets
+//! is wrong after a drop; here the queue itself is inspected.
 
 use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;

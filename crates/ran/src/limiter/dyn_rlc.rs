@@ -5,13 +5,13 @@
 //! `interval` it compares the mean sojourn time of the packets that left with `target`: above,
 //! `limit -= max(1, alpha (limit - min))`; else `limit += max(1, alpha (max - limit))`.
 //!
-//! Defaults are those of T20's program: interval 100 ms, target 11 ms (a 10 ms slot plus 1), alpha
-//! 0.1, 2 to 20 packets, start 10. A21 uses 10 ms, 3 ms, 0.05, 1 to 10, and forwards in a burst
-//! just after the pull (`first_poll_only`). With such small ranges alpha's step is nearly always 1.
+//! Defaults are T20's program's: interval 100 ms, target 11 ms (a 10 ms slot plus 1), alpha 0.1, 2
+//! to 20 packets, start 10. A21 uses 10 ms, 3 ms, 0.05, 1 to 10, and forwards in a burst just after
+//! the pull (`first_poll_only`). With such small ranges alpha's step is nearly always 1.
 //!
-//! Known weaknesses: slow (one packet per interval), does not follow the channel, has four settings
-//! that depend on the slot. Deviations from the source: the maximum is enforced; T20's program
-//! keeps adding 1 past it (`clamp_max = false`).
+//! Known weaknesses: it is slow (one packet per interval), does not follow the channel, and has
+//! four settings that depend on the slot. Deviations from the source: the maximum is enforced;
+//! T20's program keeps adding 1 past it (`clamp_max = false`).
 
 use super::{CapacityUnit, FirstPoll, GrantContext, Limiter, LimiterSettings, RlcView};
 use justfull_base::doc::MethodDoc;

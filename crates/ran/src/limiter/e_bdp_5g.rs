@@ -16,22 +16,22 @@
 //! of the two.
 //!
 //! Defaults: the constants of the algorithms. The paper gives neither `reduce_const`, only (0, 1],
-//! nor the average's weights. They may be fitted only on the static case with one call, which does
-//! not separate them as long as the weights sum to 1 (47 to 49 % within 1 ms, the same capacity
-//! unused), so they are halves. With a gain of 0.85 it is 58 %; with 0.8 a tenth of the capacity is
-//! lost. A later program of the authors feeds the average its own last three outputs with weights
-//! that sum to more than 1 (`ewma_new = 0.7`, `ewma_old = [0.3, 0.09, 0.027]`, gain 1.2) and swaps
-//! the two divisors.
+//! nor the average's weights. They may be fitted only on the static case with one call. This case
+//! does not separate weights that sum to 1 (47 to 49 % within 1 ms, the same capacity unused), so
+//! they are halves. With a gain of 0.85 it is 58 %; with 0.8 a tenth of the capacity is lost. A
+//! later program of the authors feeds the average its own last three outputs with weights that sum
+//! to more than 1 (`ewma_new = 0.7`, `ewma_old = [0.3, 0.09, 0.027]`, gain 1.2) and swaps the two
+//! divisors.
 //!
-//! Algorithm 2 line 6 sets the time of the pull inside SDAP's first call after it, so that elapsed
-//! time is late by up to a poll; the prose and the worked example fit both readings. `clock`
-//! chooses (default: the pull itself). A poll that comes a slot or more after the previous one
-//! counts from the pull in both: if polls are rarer than pulls, each would be the first after its
+//! Algorithm 2 line 6 sets the time of the pull inside SDAP's first call after it, so elapsed time
+//! is late by up to a poll; the prose and the worked example fit both readings. `clock` chooses
+//! (default: the pull itself). With both clocks a poll that comes a slot or more after the previous
+//! poll counts from the pull: if polls are rarer than pulls, each poll would be the first after its
 //! pull, and no time would ever pass.
 //!
 //! Known weaknesses: bulk SDUs that could have waited take the room at the start of a slot; the
-//! second half paces a third more than the average; an SDU with room for a fifth of it enters
-//! whole, is then cut and waits for the next slot, and so do all SDUs behind it.
+//! second half paces a third more than the average; an SDU enters whole if a fifth of it has room,
+//! is then cut and waits for the next slot, and all SDUs behind it wait too.
 //!
 //! Deviations from the source: the pulled bytes come from the MAC's reports, not from a count of
 //! submissions (which is wrong after a drop in the RLC); an average below one byte counts as none,

@@ -4,8 +4,8 @@
 //! Source: this project, for an RLC that cannot be reordered and whose backlog is reported late, as
 //! in a split of CU and DU (TS 38.401 section 6.1; TS 38.425 section 5.4.2 has the reports). On a
 //! bursty radio a limit at the average starves the radio: the burst takes the whole content of the
-//! RLC, and the next poll comes after it. A packet waits for such a burst no longer in the RLC than
-//! above it.
+//! RLC, and the next poll comes after it. A packet in the RLC waits for such a burst no longer than
+//! a packet above it.
 //!
 //! - **Until when.** A poll must provide for all pulls up to the next poll. The distance of polls
 //!   is the longest distance between polls that refused an SDU; it falls by a 256th with each
@@ -16,7 +16,7 @@
 //!   consecutive slots; it falls by the share `fall` with each slot towards the present offers.
 //!
 //! So without a report delay and with several polls per slot, bulk enters at the last poll before
-//! the pull, and no more than recent pulls took. Each slot of delay adds the greatest offer of a
+//! the pull, at most as much as recent pulls took. Each slot of delay adds the greatest offer of a
 //! slot.
 //!
 //! Defaults: `fall` of 1/64 keeps a burst for 64 slots, longer than LTE's frame and NR's TDD
@@ -154,7 +154,7 @@ impl Hedge {
             let in_proportion = if n > 1 { one_less * n as f64 / (n - 1) as f64 } else { 0.0 };
             self.most.push(in_proportion.max(self.last(n) as f64));
         }
-        // Otherwise nothing may enter an empty RLC, whose slots are idle and teach nothing.
+        // Otherwise nothing may enter an empty RLC, and its idle slots give no new offers.
         match self.most.get(pulls) {
             Some(most) if *most > 0.0 => libm::ceil(*most) as u64,
             _ => self.idle.saturating_mul(pulls as u64),

@@ -1,14 +1,14 @@
-//! LastPoll: bulk enters the RLC at the last SDAP poll that is safely before the pull, and no more
-//! than the pull takes.
+//! LastPoll: bulk enters the RLC at the last SDAP poll that is safely before the pull, at most as
+//! much as the pull takes.
 //!
 //! Source: this project. A more urgent packet can still overtake packets that wait in SDAP, but not
-//! packets in the RLC (A21 section III-A). So at each pull the RLC should hold just the amount that
-//! the pull takes, and get it as late as the polls allow:
+//! packets in the RLC (A21 section III-A). So at each pull the RLC should hold exactly the amount
+//! that the pull takes, and get it as late as the polls allow:
 //!
 //! - **The time of the next poll** comes from the polls: the number of recent gaps between polls
-//!   that were longer than each 64th of a slot. A clock on time, a late one and one that misses
-//!   polls each give their own distribution. A gap counts only if SDAP was refused at its start;
-//!   otherwise SDAP may have been idle in between.
+//!   that were longer than each 64th of a slot. A clock on time, a late clock and a clock that
+//!   misses polls each give their own distribution. A gap counts only if SDAP was refused at its
+//!   start; otherwise SDAP may have been idle in between.
 //! - **The amount of the next pull** comes from the slots' reports: the offer 1, 2, 4, 5, 8, 10, 20
 //!   or 40 slots ago, whichever has recently predicted best (subframes with system information, TDD
 //!   patterns), minus its average shortfall. Idle slots say nothing about this; in them the
@@ -20,15 +20,15 @@
 //!   holds for each pull before the next poll. A poll at the instant of a pull counts as too late
 //!   for it once a poll has come after its pull.
 //! - **Early.** Until then an SDU enters if the next pull takes it whole and leaves `reserve` bytes
-//!   for urgent packets still to come, at no cost to those. An SDU of at most a `small` share of
-//!   the MTU may use the reserve too. The reserve follows the greatest amount of small SDUs in a
-//!   slot and decays. With grants in packets, small and large SDUs are alike, and nothing enters
-//!   early.
+//!   for urgent packets still to come, at no cost to these packets. An SDU of at most a `small`
+//!   share of the MTU may use the reserve too. The reserve follows the greatest amount of small
+//!   SDUs in a slot, and decays. With grants in packets, small and large SDUs are alike, and
+//!   nothing enters early.
 //! - **Patience.** On a slow channel an SDU of the MTU occupies `serial` = MTU / pull slots, and
-//!   all SDUs behind it wait. The next one then waits until the capacity left unused since the last
-//!   one reaches `patience x serial x (serial - 1.5)` slots: none up to 1.5 slots per SDU, 0.14 at
-//!   3, 0.4 at 4.6, 8.5 at 18. This gives up little capacity, since it happens only on a slow
-//!   channel.
+//!   all SDUs behind it wait. The next such SDU then waits until the capacity left unused since the
+//!   last one reaches `patience x serial x (serial - 1.5)` slots: none up to 1.5 slots per SDU,
+//!   0.14 at 3, 0.4 at 4.6, 8.5 at 18. This gives up little capacity, since it happens only on a
+//!   slow channel.
 //!
 //! Defaults: `risk` and `patience` are chosen on A21's cell so that no more capacity is left unused
 //! than with e5G-BDP.
@@ -330,8 +330,8 @@ impl Limiter for LastPoll {
         if report.used == 0 && report.remaining == 0 {
             self.idle += passed as f32;
             // The forecast was for a past slot. It may have been 0, for example when
-            // retransmissions took everything; then no bulk would enter, and nothing would be
-            // learnt.
+            // retransmissions took everything; then no bulk would enter, and the forecast would
+            // stay.
             self.takes = self.takes.max(self.usual as u64);
             return;
         }

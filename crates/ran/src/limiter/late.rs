@@ -67,7 +67,7 @@ pub(crate) struct Apart {
 }
 
 impl Apart {
-    /// The way over `f1`, or with reports of each slot that are `report_delay` late; none if the
+    /// The way over `f1`, or a way on which each slot's report is `report_delay` late; none if the
     /// limiter is beside the RLC. `key` names a UE's random streams.
     pub(crate) fn of(report_delay: Duration, f1: &F1Config, key: u64) -> Option<Self> {
         let &F1Config { delay, report_period: period, report_loss: loss, limiter_at: node } = f1;
@@ -121,7 +121,7 @@ impl Apart {
 /// Data that a limiter has admitted, in its unit.
 #[derive(Default)]
 struct Sent {
-    /// Total that has left for the RLC, that has reached it, and that has left it.
+    /// Total amounts that have left for the RLC, have reached it, and have left it.
     entered: u64,
     arrived: u64,
     left: u64,
@@ -164,7 +164,7 @@ struct Late {
     limiter: AnyLimiter,
     apart: Apart,
     sent: Sent,
-    /// Amount that had left by the last report that has arrived.
+    /// Amount that had left the RLC by the last arrived report.
     left: u64,
     /// Slots in reports on the way, each with the report's arrival and the amount that had left by
     /// then.
@@ -269,7 +269,7 @@ impl Remote {
     /// The DU reports after the slot at `now` with this `length`.
     fn report(&mut self, now: Instant, length: Duration) {
         let since = now.since(core::mem::replace(&mut self.reported_at, now));
-        // At the end of the slot a limiter that opens in the course of a slot is open.
+        // At the end of the slot, a limiter that opens during a slot is open.
         let room = self.limiter.room(now + length, &RlcView::default());
         // With a report of each slot the next one comes after the same time.
         let period = if self.apart.period.is_zero() { since } else { self.apart.period };
@@ -364,7 +364,7 @@ mod tests {
     }
 
     /// Ten packets over F1-U that has no delay and loses half of the reports, one each 5 ms; and
-    /// the instant in ms of a lost report before one that arrives.
+    /// the instant in ms of a lost report before a report that arrives.
     fn lossy(limiter_at: LimiterNode) -> (AnyLimiter, u64) {
         let (report_period, report_loss) = (Duration::from_millis(5), Ratio(0.5));
         let f1 = F1Config { delay: Duration::ZERO, report_period, report_loss, limiter_at };
@@ -419,8 +419,8 @@ mod tests {
         for ms in 1..=5 {
             remote.on_slot(&slot(ms, if ms < 2 { 0 } else { 12 - 2 * ms }));
         }
-        // Eight leave in 5 ms, and the other two before more arrive.
-        // So the DU wants a quarter more: ten in 5 ms, 18 in 9 ms.
+        // Eight leave in 5 ms, and the other two before more arrive. So the DU requests a quarter
+        // more: ten in 5 ms, 18 in 9 ms.
         let rooms = [1, 2, 6, 7].map(|ms| remote.room(at(ms), &queue(0)));
         assert_eq!(rooms, [0, 0, 0, 8 + 10 + 18 - 10]);
     }

@@ -1,9 +1,9 @@
 //! Slots of bytes: each bearer gets an equal part of the rest of the slot; its unused bytes go to
 //! the next bearer.
 //!
-//! If more than [`FEW`] bearers share a slot and their parts would be below [`LEAST_PART`], only as
-//! many as can get that much are served, and the next slot continues with the others. Over a round
-//! all get the same, and an unserved bearer costs no time.
+//! If more than [`FEW`] bearers share a slot and their parts would be below [`LEAST_PART`], the
+//! slot serves only as many bearers as can get this part, and the next slot continues with the
+//! others. Over a round all get the same, and an unserved bearer costs no time.
 
 use super::turns::Turns;
 use super::{Cell, MacSettings, SlotService, SlotUse, Turn};

@@ -171,8 +171,8 @@ impl Cell {
         }
     }
 
-    /// Settles the turn of `bearer`, which `held` this much before, in a slot of `sharers`; returns
-    /// true if it has more to send.
+    /// Settles the turn of `bearer` in a slot of `sharers`; `held` is its backlog before the turn.
+    /// Returns true if it has more to send.
     #[inline]
     pub(super) fn settle(
         &mut self,

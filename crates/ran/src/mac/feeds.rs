@@ -2,7 +2,7 @@
 //!
 //! The DU reports the data that has left a bearer (TS 38.425 section 5.4.2), at the times and with
 //! the delay and loss of the way between CU and DU. A report is read at the end of the first slot
-//! after its arrival, and keeps the instant of its arrival. What the RLC drops has left it.
+//! after its arrival, and keeps the instant of its arrival. Data that the RLC drops has left it.
 
 use crate::bearer::{Bearer, BearerId};
 use crate::gate::Gate;
@@ -15,9 +15,9 @@ use justfull_queue::Count;
 pub(crate) struct Feed {
     pub(crate) id: BearerId,
     apart: Option<Apart>,
-    /// All that had left by the last report that has arrived.
+    /// All data that had left by the last arrived report.
     left: Count,
-    /// Reports on the way, each with its arrival and all that had left by then.
+    /// Reports on the way, each with its arrival and the data that had left by then.
     coming: VecDeque<(Instant, Count)>,
 }
 

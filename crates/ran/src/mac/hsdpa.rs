@@ -15,8 +15,8 @@
 //! Defaults: the values that P06 prints. Weaknesses: every bearer gets the same share of time with
 //! any channel. Deviations: there are no TTIs of 2 ms within a period: the UE receives the data of
 //! a period at its start. With periods of 2 ms instead, P06's rows keep their verdicts
-//! (docs/reproduction/P06.md has the figures). The probability applies to a bearer and period,
-//! which P06 leaves open ("a packet").
+//! (docs/reproduction/P06.md has the figures). The probability applies to a bearer in a period; P06
+//! leaves this open ("a packet").
 
 use super::fixed::{self, FixedPdus};
 use super::{Cell, MacSettings, SlotService, SlotUse};

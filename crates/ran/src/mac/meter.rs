@@ -68,7 +68,7 @@ impl Meter {
         }
     }
 
-    /// A UE enters in `place`, perhaps in that of one that has left.
+    /// A UE enters in `place`, perhaps the place of a UE that has left.
     pub(crate) fn enter(&mut self, place: u32) {
         let most = self.ues.len().max(place as usize + 1);
         self.ues.resize(most, UeMeter::default());
@@ -94,7 +94,7 @@ impl Meter {
         self.ues[ue as usize].bytes += bytes;
     }
 
-    /// Ends the slot with its use; `downlink` if its pattern leaves it to data.
+    /// Ends the slot with its use; `downlink` if it may carry data by its pattern.
     pub(super) fn end_slot(&mut self, slot_use: SlotUse, downlink: bool) {
         self.slots += 1;
         self.downlink_slots += u32::from(downlink);

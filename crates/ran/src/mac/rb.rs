@@ -217,8 +217,9 @@ impl Rb {
 
 #[cfg(debug_assertions)]
 impl Rb {
-    /// Asserts that the demand of the slot, listed for `twin`, a scheduler in the state before it,
-    /// gives each UE the same as the short path: `given`, units and bytes of the UE at an index.
+    /// Asserts that `twin`, the scheduler in its state before the slot, gives each UE the same for
+    /// the listed demand as the short path: `given` returns the units and bytes of the UE at an
+    /// index.
     fn assert_as_listed(
         &mut self,
         twin: Option<AnyRbScheduler>,

@@ -1,4 +1,4 @@
-//! The places of UEs in a cell of several. A UE costs its own cell memory, and no other.
+//! The places of UEs in a cell of several. A UE takes memory in its own cell only.
 
 use crate::channel::Channel;
 use alloc::boxed::Box;
@@ -45,7 +45,7 @@ impl Roster {
         self.places.values().copied()
     }
 
-    /// UE `number` gets a place, one that was vacant if there is any.
+    /// UE `number` gets a place: a vacant place if there is one.
     pub(crate) fn add(&mut self, number: u32) -> u32 {
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.numbers.push(number);

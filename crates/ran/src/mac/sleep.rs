@@ -17,7 +17,7 @@ pub(crate) struct Sleep {
     served: Vec<u32>,
     /// UEs that sleep while data waits, by the next start of their active time.
     alarms: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// UEs that have fallen asleep, or whose data found them asleep, since the last slot.
+    /// UEs that have fallen asleep, or got data while asleep, since the last slot.
     fallen: Vec<u32>,
 }
 
@@ -181,8 +181,8 @@ impl Sleep {
         }
     }
 
-    /// The next UE among those served that has no data, or that has fallen asleep by `now`; the
-    /// latter if true.
+    /// The next UE among `served` that has no data or has fallen asleep by `now`; true if it has
+    /// fallen asleep.
     pub(crate) fn next_rest(
         &mut self,
         now: Instant,

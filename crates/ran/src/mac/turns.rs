@@ -143,7 +143,7 @@ impl SlotBudget {
     pub(super) fn left(self, capacity: u64) -> u64 {
         match self {
             Self::Shared(left) => left,
-            // The slack keeps 1 - n (1/n) from rounding a whole unit away.
+            // The slack prevents that 1 - n (1/n) rounds a whole unit away.
             Self::PerUe(share) => (share * capacity as f64 + 1e-6) as u64,
         }
     }

@@ -111,7 +111,7 @@ pub struct UplinkMac {
     reports: Vec<Report>,
     free_reports: Vec<u32>,
     counts: AccessCounts,
-    /// Requests and grants since the last question; none unless a UE has DRX.
+    /// Requests and grants since the last call; none unless a UE has DRX.
     accesses: Option<Vec<UplinkAccess>>,
     /// Seed of the cell.
     seed: u64,
@@ -196,8 +196,8 @@ impl UplinkMac {
     }
 
     /// Triggers reports for bearers that have got data since the last slot (TS 38.321 clause
-    /// 5.4.5), if the bearer's group had no data, or the bearer's priority is above that of all
-    /// bearers with data.
+    /// 5.4.5), if the bearer's group had no data, or the bearer's priority is above the priorities
+    /// of all bearers with data.
     fn note_fresh(&mut self, cell: &mut Cell) {
         let Self { fresh, ues, channels, active, .. } = self;
         for id in fresh.drain(..) {

@@ -2,9 +2,9 @@
 //! opportunity to keep the RLC fed.
 //!
 //! Source: T20 section 4.2, Algorithm 3. When the RLC stops accepting data (*saturation*) and
-//! accepts again, the wanted occupancy becomes the amount that SDAP took in since the last
-//! saturation divided by the number of the UPF's opportunities in that time. Once per T, after half
-//! of it, the wanted occupancy doubles, so that it follows a missed opportunity or a faster
+//! accepts again, the desired occupancy becomes the amount that SDAP took in since the last
+//! saturation, divided by the number of the UPF's opportunities in that time. Once per T, after
+//! half of it, the desired occupancy doubles, so that it follows a missed opportunity or a faster
 //! channel. The paper measures the bytes that SDAP passed on; T20's program counts the data that
 //! entered SDAP, divides by the constant 10 and counts T in polls that moved data.
 //!
@@ -19,7 +19,7 @@ use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, choice, params};
 
 choice! {
-    /// Which text the pacer follows.
+    /// The source that the pacer follows.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum UspVariant {
         /// Algorithm 3.

@@ -4,35 +4,34 @@
 //! Source: A21 section IV-B, equations (1) to (4), Algorithms 4 and 5. A segmented SDU waits at the
 //! receiver for its rest, so each slot maximises the number of SDUs that leave whole; bearers are
 //! queues. For long-term fairness a slice has a *quantum*: each slot adds its share of the blocks,
-//! and each block that it gets subtracts one. In debt (below 0) its SDUs are treated as larger, the
-//! more so the nearer the debt is to `quantum_limit` (L): with `x = debt / L` by the factor `1 + 5
-//! x^5`.
+//! and each block that it gets subtracts one. In debt (below 0) its SDUs are treated as larger, by
+//! the factor `1 + 5 x^5` with `x = debt / L`; L is `quantum_limit`.
 //!
-//! A slot (Algorithm 4): credit the shares. Choose the SDUs: as many as possible, then those whose
-//! slices have lent most (Algorithm 5). Give the remaining units to the slices with the highest
-//! quanta that still have data to send, while their debt is below 75 % of L. Charge the rest to the
-//! slices that have lent most, even without data to send: it stays unused (`RbAllocation::withheld`
-//! if others would have sent). Defaults are A21's: L = 100 blocks, 75 %. So over any time a slice
-//! misses its share by at most 2 L blocks.
+//! A slot (Algorithm 4): credit the shares. Choose the SDUs: as many as possible; among equal
+//! numbers, the SDUs of the slices that have lent most (Algorithm 5). Give the remaining units to
+//! the slices with the highest quanta that still have data to send, while their debt is below 75 %
+//! of L. Charge the rest to the slices that have lent most, even without data to send: it stays
+//! unused (`RbAllocation::withheld` if others would have sent). Defaults are A21's: L = 100 blocks,
+//! 75 %. So over any time a slice misses its share by at most 2 L blocks.
 //!
-//! Deviations from the source; each keeps the printed form as an option if that can run at all:
-//! - The inflation is printed as the factor `5 x^5`. Under it SDUs of a slice without debt take no
-//!   room, and are smaller than they are below 72 % of L. Default `added` (1 + 5 x^5); `clamped` is
-//!   max(1, 5 x^5); with `as_printed` the chosen SDUs are granted in order of slices while they
-//!   fit.
+//! Deviations from the source; the printed form is an option wherever it can run:
+//! - The inflation is printed as the factor `5 x^5`. Under it the SDUs of a slice without debt take
+//!   no room, and below 72 % of L SDUs count as smaller than they are. Default `added` (1 + 5 x^5);
+//!   `clamped` is max(1, 5 x^5); with `as_printed` the chosen SDUs are granted in order of slices
+//!   while they fit.
 //! - Credits are printed as floors, which leave 1 of 25 blocks over in each slot and drive all
 //!   quanta down. Default `exact`: credits sum to the blocks of the slot, and quanta to 0 after it.
 //!   `floor` is as printed.
 //! - The paper's 5 MHz cell has "24 available RBs" for its slices, the sum of the floors of 25
-//!   times the shares. Default `all` deals every block of the slot; `sum_of_floors` leaves out what
-//!   exceeds that sum, in whole units, so that both kinds of credit are equal there and quanta sum
-//!   to 0.
+//!   times the shares. Default `all` deals every block of the slot; `sum_of_floors` leaves out the
+//!   blocks beyond that sum, in whole units, so that both kinds of credit are equal there and
+//!   quanta sum to 0.
 //! - Algorithm 5 memoises results by queue, SDU and capacity alone, but the cost of an SDU depends
 //!   on the groups that its UE already has, so as printed it does not find the most SDUs (a test
 //!   holds an example). Here SDUs are chosen first inside a UE (by bytes, `chains.rs`), rounded up
 //!   to units, then across UEs and slices (`knapsack.rs`): exact.
-//! - The size that an SDU seems to have counts against the limit too (the paper does not say which
-//!   size does); its real size is charged.
+//! - The inflated size of an SDU counts against the limit too (the paper leaves this open); its
+//!   real size is charged.
 //! - Shares that sum to less than 1 leave blocks that belong to nobody; they are credited in
 //!   proportion to the shares.
 //! - A slice that has lent L blocks lends no more: the slices with the greatest debt then get its
@@ -40,9 +39,9 @@
 //!   lent.)
 //! - L counts as at least one unit, or nobody could borrow a group of blocks; at a low MCS, as the
 //!   units that carry more than headers.
-//! - A UE whose units finish no SDU first gets as many as carry more than headers. If its slice may
-//!   not take that many, the slice waits for a later slot. Otherwise, one unit at a time, a slice
-//!   alone in its cell would spend its share of each slot on blocks that carry nothing.
+//! - A UE whose units finish no SDU first gets as many units as carry more than headers. If its
+//!   slice may not take so many, the slice waits for a later slot. Otherwise, one unit at a time, a
+//!   slice alone in its cell would spend its share of each slot on blocks that carry nothing.
 //!
 //! Weaknesses: inside a slice the greatest number of SDUs wins, so large ones wait while small ones
 //! fill the slots; a slice alone in the cell is limited to its share once it owes 75 % of L (with
@@ -311,8 +310,8 @@ impl Eqp {
         }
     }
 
-    /// Lines 9 to 17: gives units that finish no SDU to the slices that have lent most, among those
-    /// with data to send. Returns true if data still waits.
+    /// Lines 9 to 17: gives units that finish no SDU to the slices with data to send that have lent
+    /// most. Returns true if data still waits.
     fn grant_left(
         &mut self,
         demand: &RbDemand,

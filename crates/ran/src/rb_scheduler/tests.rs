@@ -511,7 +511,7 @@ fn a_mean_rate_decays_with_time_and_gains_what_was_sent_over_the_window() {
     let mut scheduler = ProportionalFair::new(&config, &[Ratio(1.0)]).expect("sound");
     let at = |ms| Instant::ZERO + Duration::from_millis(ms);
     let first = |scheduler: &mut ProportionalFair, now, ratio: u32| {
-        // UE 0 carries 100 B per block, UE 1 `ratio` times as many: which one comes first?
+        // The UE that comes first: UE 0 carries 100 B per block, UE 1 `ratio` times as many.
         let cell = Cell::new(
             1,
             1,

@@ -2,16 +2,16 @@
 //!
 //! Source: TS 38.331 section 6.3.2 (`RLC-Config`) and TS 36.331 section 6.3.2 (`RLC-Config`), with
 //! the names of TS 38.322. Any value between the least and the greatest of the standard's list is
-//! allowed, not only the listed ones. Defaults are those of NR's default configuration (TS 38.331
-//! section 9.2.1), if it has one; SNs have 12 bits, which every mode of NR allows. Settings of UMTS
+//! allowed, not only the listed ones. Defaults are NR's default configuration (TS 38.331 section
+//! 9.2.1), where it has a value; SNs have 12 bits, which every mode of NR allows. Settings of UMTS
 //! are in TS 25.331 section 10.3.4 (`RLC info`); no standard has defaults for them. PDU and window
 //! are P06's for user data. A poll and its report take two TTIs and some processing, 50 to 150 ms
-//! with TTIs of 20 ms: the prohibit timers let one report through in that time, and Timer_Poll
+//! with TTIs of 20 ms. The prohibit timers let one report through in that time, and Timer_Poll
 //! expires when the answer is overdue. Polls are on where they cost least: at the end of a burst,
 //! at the end of a round of retransmissions, and from half of the window on. MaxDAT is the greatest
-//! value, since P06 says about the number of transmissions only that it is limited. Deviations from
-//! the source: infinity is written 0, which no list of pollPDU and pollByte contains; the key of
-//! NR's t-Reassembly also sets LTE's t-Reordering, its counterpart.
+//! value, since P06 only states that the number of transmissions is limited. Deviations from the
+//! source: infinity is written 0, a value in no list of pollPDU and pollByte; the key of NR's
+//! t-Reassembly also sets LTE's t-Reordering, its counterpart.
 
 use super::codec::Format;
 use justfull_base::doc::MethodDoc;

@@ -37,9 +37,9 @@ pub trait SduSink {
     /// Bytes of `sdu` were held and are given up.
     fn abandon(&mut self, sdu: SduHandle);
 
-    /// A PDU with these parts was discarded: stale, duplicate or invalid. For a sink that must know
-    /// the fate of every SDU: in unacknowledged mode a PDU that arrives after the window has moved
-    /// on leaves no other trace.
+    /// A PDU with these parts was discarded: stale, duplicate or invalid. For a sink that needs the
+    /// fate of every SDU: in unacknowledged mode a PDU that arrives after the window has moved on
+    /// leaves no other trace.
     fn discard(&mut self, _parts: &[Part]) {}
 }
 

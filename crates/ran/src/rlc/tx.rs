@@ -291,7 +291,7 @@ impl RlcTx {
 
     /// A status report of the peer arrived. `acked` gets each SDU that arrived: in NR when it is
     /// acknowledged, in LTE in order, when all PDUs up to its last are. [`Self::given_up`] lists
-    /// the SDUs that the report makes the entity give up; the entity continues. A report that
+    /// the SDUs that the entity gives up on this report; the entity continues. A report that
     /// acknowledges unsent data, or whose SNs do not ascend, is discarded (TS 38.322 section
     /// 5.6.1), and so is a report older than the window. In other modes this has no effect.
     pub fn on_status(&mut self, now: Instant, status: &StatusPdu, acked: impl FnMut(SduHandle)) {
@@ -308,11 +308,11 @@ impl RlcTx {
         }
     }
 
-    /// Calls `each` with the SDUs that the last report or timeout made the entity give up. In UMTS
-    /// they are discarded (TS 25.322 clause 9.7.3.3). In NR and LTE they are the SDUs whose
-    /// maxRetxThreshold-th retransmission became due; in LTE, the retransmission of a PDU with a
-    /// byte of them (TS 38.322 section 5.3.2, TS 36.322 section 5.2.1). LTE may name an SDU more
-    /// than once, for several PDUs.
+    /// Calls `each` with the SDUs that the entity gave up on the last report or timeout. In UMTS
+    /// they are discarded (TS 25.322 clause 9.7.3.3). In NR and LTE their maxRetxThreshold-th
+    /// retransmission became due; in LTE, the retransmission of a PDU with a byte of them (TS
+    /// 38.322 section 5.3.2, TS 36.322 section 5.2.1). LTE may name an SDU more than once, for
+    /// several PDUs.
     pub fn given_up(&self, each: impl FnMut(SduHandle)) {
         match &self.kind {
             Kind::NrAm(am) => am.given_up(each),

@@ -171,7 +171,7 @@ impl Stack {
         for &number in here {
             roster.add(number);
         }
-        // Places for the first guests, so that these move no other.
+        // Places for the first guests, so that no UE moves when they enter.
         let spare = guests.len().min(here.len() / 8 + 8);
         justfull_base::error::ensure(
             !config.rlc.f1.is_apart(),
@@ -333,8 +333,8 @@ impl Stack {
         }
     }
 
-    /// Checks that a limiter whose answer changes with time alone, and a pacer, have a poll that
-    /// asks them again.
+    /// Checks that a pacer, and a limiter whose room changes with time alone, have a poll that
+    /// calls them again.
     fn check_polls(&self, config: &StackConfig) -> Result<(), ConfigError> {
         let paces = self.cell.gates.iter().any(Gate::paces);
         // The clairvoyant pacer counts SDAP's polls before the UPF's next opportunity.

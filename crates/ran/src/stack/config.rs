@@ -199,7 +199,7 @@ impl StackConfig {
         )
     }
 
-    /// True if its limiters or pacers know the coming slots.
+    /// True if its limiters or pacers get the capacity of coming slots.
     pub(crate) fn foresees(&self) -> bool {
         self.rlc.limiter.foresees() || self.sdap.pacer.foresees()
     }

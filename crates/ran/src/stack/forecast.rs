@@ -7,8 +7,8 @@ use justfull_base::SlotForecast;
 const MOST_PULLS: usize = 16_000;
 
 impl Stack {
-    /// The pull that a packet leaving SDAP at `now` meets, and the SDAP polls before it. If the
-    /// next poll comes later, the pulls before it count together with this pull.
+    /// The next pull for a packet that leaves SDAP at `now`, and the number of SDAP polls before
+    /// it. If the next poll comes later, the pulls before the poll count together with this pull.
     pub(super) fn forecast(&self, now: Instant) -> SlotForecast {
         let Clocks { sdap, mac, top_down, .. } = &self.clocks;
         let (mut k, next_pull) = mac.first(now, !top_down);

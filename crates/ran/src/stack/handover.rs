@@ -2,10 +2,10 @@
 //! 9.2.3.2).
 //!
 //! RLC is re-established at both ends (TS 38.322 section 5.1.2). In acknowledged mode the UE's PDCP
-//! and the numbers of the gNB's PDCP continue, and the target sends the SDUs whose delivery is not
-//! confirmed again, in the order of their COUNTs. In other modes PDCP starts anew, and SDUs on the
-//! air are lost (TS 38.323 section 5.1.2). Without PDCP and RLC at both ends (packets, bytes) the
-//! target sends a partly sent SDU again as a whole.
+//! and the numbers of the gNB's PDCP continue, and the target again sends the SDUs without a
+//! confirmed delivery, in the order of their COUNTs. In other modes PDCP starts anew, and SDUs on
+//! the air are lost (TS 38.323 section 5.1.2). Without PDCP and RLC at both ends (packets, bytes)
+//! the target sends a partly sent SDU again as a whole.
 
 use super::build::{build_bearers, build_gate, build_upf, ue_key};
 use super::core_network::Ue;
@@ -313,7 +313,7 @@ impl Stack {
         }
     }
 
-    /// The UPF sends nothing here for UE `number` any more, which is in another cell: its place is
+    /// UE `number` is in another cell, and the UPF sends nothing here for it any more: its place is
     /// vacant.
     pub fn leave_place(&mut self, number: u32) {
         let Self { cell, clocks, .. } = self;

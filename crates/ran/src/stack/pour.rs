@@ -1,5 +1,5 @@
-//! A short path for a UE of which only one QFI has waiting packets and no pacer or limiter must be
-//! asked: the packets move down in one batch, at an opportunity of the UPF and at SDAP's poll.
+//! A short path for a UE with waiting packets of one QFI only, where no pacer or limiter must
+//! decide: the packets move down in one batch, at an opportunity of the UPF and at SDAP's poll.
 //!
 //! A second of the scenario nr-100mhz (Vanilla, `justfull run`) takes 117.4 million instructions
 //! without this and 102.1 with it.

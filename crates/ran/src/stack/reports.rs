@@ -21,8 +21,7 @@ impl Stack {
     /// cases the slots of a UE with its own channel offer their capacity for this UE alone, and the
     /// others' use counts as their share of the slot.
     ///
-    /// The MCS is the one that the MAC knows for the UE in the last slot, even if the UE was not
-    /// served.
+    /// The MCS is the MAC's MCS for the UE in the last slot, even if the UE was not served.
     pub fn reports(&mut self, now: Instant, mut each: impl FnMut(u32, &RanReport)) {
         let Some(mut meter) = self.cell.meter.take() else { return };
         if let Some(slot) = self.last_slot.filter(|_| meter.downlink_slots > 0) {

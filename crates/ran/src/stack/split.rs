@@ -6,8 +6,9 @@
 //! cell ([`Stack::accept_leg`]). In both stacks the receiver of RLC passes PDUs of the bearer with
 //! their SNs to the driver ([`Egress::deliver_leg`]), which has the UE's PDCP.
 //!
-//! Each leg has a limiter. The master's decides at once; the reports of the secondary leg carry the
-//! room of its limiter as the desired buffer size (TS 38.425 section 5.4.2).
+//! Each leg has a limiter. The limiter of the master leg decides at once; the reports of the
+//! secondary leg carry the room of its limiter as the desired buffer size (TS 38.425 section
+//! 5.4.2).
 
 use super::*;
 use crate::config::{Leg, Routing, SplitConfig};
@@ -42,7 +43,7 @@ pub struct LegState {
 pub struct DeliveryStatus {
     /// Bytes up to the highest transmitted PDCP SN.
     pub transmitted: u64,
-    /// Desired buffer size: bytes that the leg wants beyond the highest transmitted PDCP SN.
+    /// Desired buffer size: bytes that the leg requests beyond the highest transmitted PDCP SN.
     pub desired: u64,
     /// False from a radio link outage to the resumption.
     pub up: bool,

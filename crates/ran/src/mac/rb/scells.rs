@@ -5,7 +5,7 @@
 //! served at each tick at which one of its slots begins: the PCell first, then the SCells in their
 //! order. Each carrier has its own blocks, channel, scheduler and HARQ entity; RLC and its timers
 //! are common. A carrier lends its parts to the service and to the cell for the time of its slot,
-//! so that one body serves the slots of all carriers.
+//! so one function serves the slots of all carriers.
 
 use super::*;
 use crate::channel::ChannelContext;

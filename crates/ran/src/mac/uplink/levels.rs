@@ -58,8 +58,8 @@ impl Field {
         self.ends().partition_point(|&end| u64::from(end) < bytes) as u8
     }
 
-    /// The bytes that a base station assumes for `level`: its upper end. For the last level, which
-    /// has no upper end, they are the upper end of the level before; the UE reports again.
+    /// The bytes that a base station assumes for `level`: its upper end. The last level has no
+    /// upper end, so the upper end of the level before counts; the UE reports again.
     pub(super) fn bytes(self, level: u8) -> u64 {
         let ends = self.ends();
         ends[usize::from(level).min(ends.len() - 1)].into()

@@ -46,7 +46,8 @@ impl Channel {
     }
 }
 
-/// Divides `grant` bytes among `channels`, in decreasing priority, whose SDUs are `sdus`.
+/// Divides `grant` bytes among `channels`, which are in decreasing priority and have the SDUs
+/// `sdus`.
 pub(super) fn divide(grant: u64, channels: &mut [Channel], sdus: &[u32]) {
     let mut left = grant;
     for channel in channels.iter_mut() {

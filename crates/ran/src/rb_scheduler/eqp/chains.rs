@@ -1,9 +1,9 @@
 //! Inside a UE: the fewest bytes that send `m` SDUs, over bearers that each send in order.
 //!
 //! The bearers of a UE share its transport block, so the number of blocks depends on the sum of
-//! their bytes. The number of SDUs that a UE can send in `n` blocks therefore follows from the
-//! least bytes of `m` SDUs alone: `least(m) = min over k of least of the bearers before (m - k) +
-//! bytes of the first k SDUs of this bearer`.
+//! their bytes. So the least bytes of `m` SDUs alone determine the number of SDUs that a UE can
+//! send in `n` blocks: `least(m) = min over k of least of the bearers before (m - k) + bytes of the
+//! first k SDUs of this bearer`.
 
 use super::EqpRoom;
 use crate::rb_demand::{RbDemand, UeDemand};
@@ -22,8 +22,8 @@ pub(super) struct Chains {
 }
 
 impl Chains {
-    /// See [`Eqp::reserve`](super::Eqp::reserve). A row of a bearer holds the SDUs of those before
-    /// it too.
+    /// See [`Eqp::reserve`](super::Eqp::reserve). The row of a bearer also holds the SDUs of the
+    /// bearers before it.
     pub(super) fn reserve(&mut self, room: &EqpRoom) {
         let EqpRoom { drbs, drbs_of_ue, sdus, .. } = *room;
         self.rows.reserve((drbs_of_ue + 1) * (sdus + drbs + 2));

@@ -5,8 +5,8 @@
 //! none. It is solved exactly in two stages, since UEs of one slice differ only in their choices.
 //! *Inside a slice* `best[c]` is the greatest number of SDUs that `c` units send; UEs are added one
 //! by one, and every row is kept to recover the choices. *Across slices* the steps of each slice's
-//! last row are its choices, and the value is the one that Algorithm 5 compares: SDUs first, then
-//! the sum of their slices' quanta.
+//! last row are its choices. The value is as in Algorithm 5: SDUs first, then the sum of their
+//! slices' quanta.
 //!
 //! The short last unit doubles the rows: layer 0 does not use it, layer 1 may, for one UE.
 //!
@@ -147,7 +147,7 @@ impl Knapsack {
 
     /// Adds a UE to the last slice. It needs `least[m]` bytes for `m` SDUs; `blocks` returns the
     /// blocks for a number of bytes, none beyond the slot. Of choices with the same units only the
-    /// one with the most SDUs is kept.
+    /// choice with the most SDUs is kept.
     pub(super) fn add_ue(&mut self, least: &[u32], blocks: impl Fn(u32) -> Option<u16>) {
         let start = self.choices.len();
         let Some(slice) = self.slices.last_mut() else { return };
@@ -317,7 +317,8 @@ impl Knapsack {
         self.steps = steps;
     }
 
-    /// The second stage: rows of all slices but the last, of which only the whole slot matters.
+    /// The second stage: rows of all slices but the last. Of the last slice only the value for the
+    /// whole slot matters.
     fn solve_across(&mut self) {
         self.find_steps();
         let width = usize::from(self.units.full()) + 1;

@@ -484,7 +484,7 @@ proptest! {
 
 proptest! {
     /// PDUs that decode encode again to the same bytes, apart from reserved bits and padding, and
-    /// those decode to the same PDU.
+    /// these bytes decode to the same PDU.
     #[test]
     fn what_decodes_encodes_to_what_decodes_to_it(
         format in any_format(),

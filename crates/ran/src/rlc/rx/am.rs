@@ -30,8 +30,8 @@ pub(super) trait Numbered: Held {
 pub(super) trait Joining: Default {
     type Unit: Numbered;
 
-    /// True if the timer must run: `span` SNs lie between an SN, whose state is `slot`, and an
-    /// upper edge.
+    /// True if the timer must run: `span` SNs lie between an SN with the state `slot` and an upper
+    /// edge.
     fn waits(span: u32, slot: &Slot<'_, Self::Unit>) -> bool;
 
     /// The next unit in order arrived whole, and no unit is held.

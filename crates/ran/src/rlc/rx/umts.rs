@@ -186,8 +186,8 @@ impl UmtsAm {
     }
 
     /// One STATUS PDU of the report. If it cannot name all missing SNs, it acknowledges nothing
-    /// beyond VR(R), and neither does the next one, which names the rest. None also if it cannot
-    /// name any missing SN; six bytes can. TS 25.322 clauses 9.2.2.11.2 and 11.5.
+    /// beyond VR(R); the next PDU names the rest and acknowledges nothing beyond VR(R) either. None
+    /// also if it cannot name any missing SN; six bytes can. TS 25.322 clauses 9.2.2.11.2 and 11.5.
     pub(super) fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
         if !self.status_triggered || now < self.prohibited_until {
             return None;

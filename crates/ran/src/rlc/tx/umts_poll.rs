@@ -107,7 +107,7 @@ impl Polling {
         self.timer = Instant::NEVER;
     }
 
-    /// There is no data left to poll for.
+    /// No data is left that needs a poll.
     pub(super) fn forget(&mut self) {
         self.is_wanted = false;
         self.alone_at = Instant::NEVER;

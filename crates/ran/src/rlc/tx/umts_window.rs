@@ -139,8 +139,8 @@ impl Window {
         first..first + usize::from(slot.count)
     }
 
-    /// Schedules PDU `at` for retransmission; true if that reaches MaxDAT. TS 25.322 clauses 9.4
-    /// and 9.6 a).
+    /// Schedules PDU `at` for retransmission; true if its count reaches MaxDAT. TS 25.322 clauses
+    /// 9.4 and 9.6 a).
     fn schedule(&mut self, at: usize) -> bool {
         let slot = &mut self.slots[at];
         if slot.flags & (AGAIN | DISCARDED) != 0 {

@@ -190,8 +190,7 @@ fn l4span() -> QueueConfig {
     QueueConfig { aqm, ..QueueConfig::tail_drop(Limit::Unlimited) }
 }
 
-/// Packets that SDAP drops of those that arrive until 2 s, `each_ms` a ms, at slots of 10 ms and
-/// 15 kB.
+/// Packets that SDAP drops if `each_ms` packets a ms arrive until 2 s, at slots of 10 ms and 15 kB.
 fn dropped_by_l4span(change: impl FnOnce(&mut StackConfig), each_ms: usize) -> usize {
     let mut config = bytes(15_000, vec![ue(&[0]), ue(&[0])]);
     config.sdap.queue = l4span();

@@ -1,4 +1,4 @@
-//! UEs with DRX: when the cell serves them, and what their AQMs count.
+//! UEs with DRX: the times at which the cell serves them, and the waits that their AQMs count.
 
 use super::*;
 use crate::carrier::CarrierConfig;

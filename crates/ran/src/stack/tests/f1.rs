@@ -35,8 +35,8 @@ fn the_cu_sends_what_the_report_of_a_period_says_when_it_arrives() {
     let mut bench = Bench::new(&config);
     bench.send(0, 0, 1500, 20);
     bench.run_to(65_000);
-    // Four reach the DU at 10 ms, and the report of 20 ms lets four more follow at 30 ms. That of
-    // 40 ms counts two that left then.
+    // Four reach the DU at 10 ms, and the report of 20 ms lets four more follow at 30 ms. The
+    // report of 40 ms counts two that left then.
     let ms = bench.log.times_us().into_iter().map(|us| us / 1_000);
     assert!(ms.eq([10, 10, 20, 20, 40, 40, 50, 50, 60, 60]));
 }

@@ -40,7 +40,7 @@ proptest! {
         let mut rng = Rng::stream(seed, "pour");
         let config = config(&mut rng);
         let (mut poured, mut moved) = (Bench::new(&config), Bench::new(&config));
-        // As with a pacer, which asks for each packet.
+        // As with a pacer, which decides on each packet.
         moved.stack.unpaced = false;
         let mut us = 0;
         for _ in 0..200 {

@@ -100,7 +100,7 @@ fn only_an_answer_to_the_poll_stops_timer_poll() {
 }
 
 /// A poll alone repeats the last PDU even though it has arrived. A report that ends before the PDU
-/// lets it leave the window: then no data waits, and later polls need no absent carrier.
+/// lets it leave the window: then no data waits, and later polls need no PDU that is gone.
 #[test]
 fn a_pdu_that_has_arrived_and_is_to_carry_a_poll_may_leave_before_it_goes() {
     let timer_poll = Duration::from_millis(100);
