@@ -37,6 +37,8 @@ pub(crate) enum Part<'a> {
 /// Steps that run one after the other, beside the other tracks.
 struct Track {
     name: &'static str,
+    /// Other work on the machine can make it fail.
+    disturbed: bool,
     steps: &'static [Step],
 }
 
@@ -83,6 +85,7 @@ const BUILD: Step = Step { name: "build", run: build };
 const BESIDE: [Track; 2] = [
     Track {
         name: "real-time",
+        disturbed: true,
         steps: &[
             Step { name: "tests in real time", run: tests_in_real_time },
             Step { name: "parity, short", run: parity },
@@ -91,6 +94,7 @@ const BESIDE: [Track; 2] = [
     },
     Track {
         name: "compiled",
+        disturbed: false,
         steps: &[
             CLIPPY,
             SUPPLY_CHAIN,
@@ -137,12 +141,14 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
     }
 }
 
-/// Runs [`BUILT`] beside the other tracks; prints the output of each of these at its end.
+/// Runs [`BUILT`] beside the other tracks; prints the output of each of these at its end. The other
+/// tracks disturb the one in real time: if it fails, its steps from the failed one on run again
+/// after all tracks.
 fn run_tracks(root: &Path) -> Outcome {
     let messages = test_programs::keep_messages(root)?;
     let mut running = Vec::with_capacity(BESIDE.len());
     for track in &BESIDE {
-        running.push((track.name, start(track, messages.path())?));
+        running.push((track, start(track, messages.path())?));
         // All others yield the processors to the first track. Where there is no `renice`, all
         // tracks share them evenly.
         let own = std::process::id().to_string();
@@ -150,13 +156,29 @@ fn run_tracks(root: &Path) -> Outcome {
         let _ = renice.args(["-n", "19", "-p", &own]).stdout(Stdio::null()).status();
     }
     let mut outcome = run_steps(root, &BUILT.iter().collect::<Vec<_>>());
-    for (name, track) in running {
-        println!("\n=== in the meantime: {name}");
-        let (ended, text) = track.end(TRACK_LIMIT)?;
+    let mut again = Vec::new();
+    for (track, captured) in running {
+        println!("\n=== in the meantime: {}", track.name);
+        let (mut ended, text) = captured.end(TRACK_LIMIT)?;
         println!("{text}");
+        if track.disturbed && ended.is_err() {
+            again = from_failed(track, &text);
+            ended = ended.or_else(|failure| if again.is_empty() { Err(failure) } else { Ok(()) });
+        }
         outcome = outcome.and(ended);
     }
+    if outcome.is_ok() && !again.is_empty() {
+        println!("\n=== again, alone");
+        outcome = run_steps(root, &again);
+    }
     outcome
+}
+
+/// The steps of `track` from the one on that failed by the summary in `text`; none if none did.
+fn from_failed(track: &Track, text: &str) -> Vec<&'static Step> {
+    let failed: Vec<&str> = text.lines().filter(|line| line.starts_with("FAILED ")).collect();
+    let has_failed = |step: &&Step| failed.iter().any(|line| line.ends_with(step.name));
+    track.steps.iter().skip_while(|step| !has_failed(step)).collect()
 }
 
 /// Starts a track in a process of its own. The process reads cargo's messages about the build from
@@ -394,6 +416,16 @@ mod tests {
             "ok           1.0 s  format\nFAILED       2.0 s  clippy\nnot run        -    \
              tidy\nnot run        -    tests\nci: failed in 3.0 s"
         );
+    }
+
+    #[test]
+    fn a_disturbed_track_runs_again_from_its_failed_step_on() {
+        let names = |text: &str| {
+            from_failed(&BESIDE[0], text).iter().map(|step| step.name).collect::<Vec<_>>()
+        };
+        let failed = summary(&[], Some(("parity, short", Duration::ZERO)), &["live claims, short"]);
+        assert_eq!(names(&failed), ["parity, short", "live claims, short"]);
+        assert!(names("killed").is_empty());
     }
 
     #[test]
