@@ -47,6 +47,17 @@ pub struct WorldConfig {
     pub entity_backlog: bool,
 }
 
+impl WorldConfig {
+    /// The time from one pull of the MAC to the next: the length of the shortest slot of all cells.
+    #[must_use]
+    pub fn tick(&self) -> Duration {
+        let Some(cells) = &self.cells else { return self.stack.tick() };
+        let own = cells.cells.iter().map(|cell| cell.mac.slot().period);
+        let scells = self.stack.scells.iter().map(|scell| scell.slot);
+        own.chain(scells).min().unwrap_or_else(|| self.stack.tick())
+    }
+}
+
 /// Checks the bounds of `config` that concern the whole run.
 ///
 /// # Errors

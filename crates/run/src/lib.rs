@@ -18,6 +18,7 @@ pub mod invariants;
 pub mod ledger;
 pub mod proxy;
 pub mod recorder;
+pub mod region;
 pub mod results;
 pub mod route;
 mod slice_quantum;

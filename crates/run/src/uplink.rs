@@ -430,6 +430,22 @@ impl<T: Copy> Uplink<T> {
         self.buffers.is_empty()
     }
 
+    /// The next opportunity of a UE to send.
+    #[must_use]
+    pub fn next_opportunity(&self) -> Instant {
+        self.opportunities.next()
+    }
+
+    /// Lets UEs use their opportunities up to `now`, for a driver that is about to
+    /// [pause](Self::pause) one of them. `sent` is as for [`Self::pop`].
+    pub fn use_opportunities(
+        &mut self,
+        now: Instant,
+        mut sent: impl FnMut(Instant, &T, Fate) -> bool,
+    ) {
+        self.take_opportunities(now, &mut sent);
+    }
+
     /// An item that has reached its server by `now`. Calls `sent` for each item that has left its
     /// UE by then, with the instant at which it entered the UE's queue, unless the uplink [is
     /// free](Self::is_free). `sent` returns true for a lost item that must be sent again.

@@ -17,7 +17,6 @@ mod node;
 mod proxy;
 mod radio;
 mod receivers;
-mod region;
 mod senders;
 pub mod world;
 

@@ -4,6 +4,7 @@ use crate::hosts::Hosts;
 use crate::links::{Arrival, Links};
 use justfull_base::{Event, Instant, Packet, Probe};
 use justfull_ran::{Egress, StatusWay};
+use justfull_run::region::Around;
 use justfull_run::tap::Listener;
 use justfull_run::uplink::Up;
 
@@ -59,5 +60,32 @@ impl<T: Listener> Egress for Radio<'_, T> {
         // The cell must not run past the uplink's next event.
         self.delivered |= way == StatusWay::Carried;
         way
+    }
+}
+
+impl<T: Listener> Around for Radio<'_, T> {
+    fn leave(&mut self, now: Instant, ue: u32) {
+        self.links.uplink.pause(now, ue);
+    }
+
+    fn join(&mut self, now: Instant, ue: u32, cell: u32) {
+        self.links.uplink.resume(now, ue, cell);
+    }
+
+    fn next(&self) -> Instant {
+        let Self { hosts, links, .. } = self;
+        let hosted = hosts.senders.next().min(hosts.applications.next());
+        let received = links.air.next().min(hosts.receivers.next());
+        hosted.min(received).min(links.uplink.next())
+    }
+
+    #[inline]
+    fn entered(&mut self, now: Instant, flow: u32) {
+        self.links.monitor.recorder.entered(now, flow);
+    }
+
+    #[inline]
+    fn count_call(&mut self) {
+        self.links.monitor.calls += 1;
     }
 }

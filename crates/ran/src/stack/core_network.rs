@@ -47,15 +47,37 @@ struct WorldFlow {
     hash: (u32, u64),
 }
 
-impl Flows {
-    /// Opens a flow of UE number `ue` with the settings `config`. Returns its number.
-    pub fn open(&mut self, ue: u32, config: &UeConfig, tuple: &FiveTuple, dscp: Dscp) -> u32 {
+impl WorldFlow {
+    fn of(ue: u32, config: &UeConfig, tuple: &FiveTuple, dscp: Dscp) -> Self {
         let qfi = detect(&config.rules, tuple, dscp);
         let mut qfis = config.qos_flows.iter().map(|flow| flow.qfi);
         let qos = qfi.and_then(|qfi| qfis.position(|q| q == qfi)).map(|i| i as u8);
         let (tuple, qfi) = (*tuple, qfi.unwrap_or_default());
-        self.flows.push(WorldFlow { ue, tuple, qos, qfi, hash: (tuple.hash(0), 0) });
+        Self { ue, tuple, qos, qfi, hash: (tuple.hash(0), 0) }
+    }
+}
+
+impl Flows {
+    /// Opens a flow of UE number `ue` with the settings `config`. Returns its number.
+    pub fn open(&mut self, ue: u32, config: &UeConfig, tuple: &FiveTuple, dscp: Dscp) -> u32 {
+        self.flows.push(WorldFlow::of(ue, config, tuple, dscp));
         (self.flows.len() - 1) as u32
+    }
+
+    /// Like [`Flows::open`], but reuses the number of a flow that has ended and none of whose
+    /// packets is in transit.
+    ///
+    /// # Panics
+    /// If `number` is not a flow.
+    pub fn reopen(
+        &mut self,
+        number: u32,
+        ue: u32,
+        config: &UeConfig,
+        tuple: &FiveTuple,
+        dscp: Dscp,
+    ) {
+        self.flows[number as usize] = WorldFlow::of(ue, config, tuple, dscp);
     }
 
     /// Flow `number` continues over a new connection with the 5-tuple `tuple`.

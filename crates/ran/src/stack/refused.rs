@@ -33,8 +33,20 @@ impl Stack {
         driver: &mut D,
     ) {
         self.advance(now, !self.clocks.top_down, driver);
+        self.refuse_stamped(now, packet, DropReason::CoreLoss, driver);
+    }
+
+    /// Like [`Stack::turn_away`], for a packet that [`Flows`] has stamped.
+    #[cold]
+    pub fn refuse_stamped<D: Probe>(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        reason: DropReason,
+        driver: &mut D,
+    ) {
         self.core.next_id += 1;
-        self.refuse(now, packet, DropReason::CoreLoss, driver);
+        self.refuse(now, packet, reason, driver);
     }
 
     /// Drops `packet` before it enters any queue.

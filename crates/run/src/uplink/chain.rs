@@ -218,8 +218,10 @@ impl<T: Copy> Chain<T> {
 
     /// Reuses the number of an ended flow for another flow.
     pub(super) fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
-        if let Radio::Cell(stack) = &mut self.radio {
-            stack.reopen_flow(self.first + number, ue, tuple, dscp);
+        let number = self.first + number;
+        match &mut self.radio {
+            Radio::Cell(stack) => stack.reopen_flow(number, ue, tuple, dscp),
+            Radio::Cells(cells) => cells.reopen_flow(number, ue, tuple, dscp),
         }
     }
 

@@ -1,6 +1,5 @@
 //! The proxy's control: takes reports and samples, returns windows.
 
-use crate::region::Region;
 use justfull_base::feedback::RanReport;
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_ran::Stack;
@@ -9,6 +8,7 @@ use justfull_rapid::{
 };
 use justfull_run::ReportConfig;
 use justfull_run::proxy::{At, ReportChannel};
+use justfull_run::region::Region;
 use justfull_run::results::ReportsResult;
 
 /// Gain of the smoothed round trip of the server leg, as in RFC 6298 (1 / 8).

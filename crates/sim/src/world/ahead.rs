@@ -1,4 +1,4 @@
-//! Cells side by side on threads, ahead of the hosts (`region::ahead`).
+//! Cells side by side on threads, ahead of the hosts ([`Stretch`]).
 //!
 //! Conservative synchronisation: a packet of a server reaches a cell after at least the delay of
 //! the core. A stretch lasts at most half of this delay. While the hosts process one stretch, the
@@ -9,8 +9,9 @@
 use super::World;
 use super::several::Several;
 use super::{Progress, Reports};
-use crate::region::{Around, Stretch};
+use crate::radio::Radio;
 use justfull_base::{Duration, Instant};
+use justfull_run::region::Stretch;
 use justfull_run::results::RunResult;
 use justfull_run::tap::Listener;
 use std::panic::resume_unwind;
@@ -140,14 +141,14 @@ impl<T: Listener> World<T> {
                 return;
             }
             if acts == now && before > now && arrival > now {
-                region.read_acts(now, done, &mut Around { hosts, links });
+                region.read_acts(now, done, &mut Radio { hosts, links, delivered: false });
                 continue;
             }
             links.monitor.calls += 1;
             if before == now {
                 self.act_before_cell(now);
             } else if arrival == now {
-                region.read_arrivals(now, done, &mut Around { hosts, links });
+                region.read_arrivals(now, done, &mut Radio { hosts, links, delivered: false });
             } else {
                 self.act_after_cell(now);
             }

@@ -2,9 +2,10 @@
 //! [`Region::act`] has the order among the cells.
 
 use super::World;
-use crate::region::{Around, Region};
+use crate::radio::Radio;
 use justfull_base::{Duration, Instant, Packet};
 use justfull_run::CoreLoss;
+use justfull_run::region::Region;
 use justfull_run::tap::Listener;
 
 /// Several cells, and the way to them.
@@ -35,7 +36,7 @@ impl<T: Listener> World<T> {
             }
             let beyond = end + Duration::from_nanos(1);
             let until = before.min(arrival).min(after).min(beyond);
-            return region.act(now, until, &mut Around { hosts, links });
+            return region.act(now, until, &mut Radio { hosts, links, delivered: false });
         }
         // Cells count their own calls, since the number of steps depends on the other components.
         links.monitor.calls += 1;
@@ -58,7 +59,7 @@ impl<T: Listener> World<T> {
             links.monitor.calls += 1;
             links.monitor.recorder.entered(now, packet.flow);
             let ue = region.ue_of(packet.flow);
-            let around = &mut Around { hosts, links };
+            let around = &mut Radio { hosts, links, delivered: false };
             if loss.as_mut().is_some_and(|loss| loss.takes_next()) {
                 region.lose(now, packet, ue, around);
             } else {

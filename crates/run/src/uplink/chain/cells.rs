@@ -69,6 +69,11 @@ impl Cells {
         self.flows.open(ue, &self.ues[ue as usize], tuple, dscp);
     }
 
+    /// Reuses the number of an ended flow for another flow.
+    pub(super) fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
+        self.flows.reopen(number, ue, &self.ues[ue as usize], tuple, dscp);
+    }
+
     /// `packet` enters at its UE.
     pub(super) fn input<D: Probe + Egress>(
         &mut self,

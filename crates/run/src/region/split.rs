@@ -11,17 +11,14 @@
 use super::legs::{Arrival, OfLegs};
 use super::log::Sited;
 use super::{Around, Region};
-use crate::cell::Cell;
-use crate::radio::Radio;
-use justfull_base::{DropReason, Duration, Event, Instant, Layer, Probe};
+use crate::cells::CellsConfig;
+use crate::handovers::LegResult;
+use justfull_base::{DropReason, Duration, Event, Instant, Layer};
 use justfull_ran::desired::{DesiredBufferSize, ReportTimes};
 use justfull_ran::pdcp::{PdcpOutcome, PdcpRx};
 use justfull_ran::pdu::SduHandle;
 use justfull_ran::stack::{DeliveryStatus, Entry, Forwarded, Kept, LegState, Routed};
-use justfull_ran::{Egress, PdcpConfig, SplitConfig, UeConfig};
-use justfull_run::CellsConfig;
-use justfull_run::handovers::LegResult;
-use justfull_run::tap::Listener;
+use justfull_ran::{PdcpConfig, SplitConfig, Stack, UeConfig};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -159,9 +156,9 @@ impl Splits {
     }
 
     /// The results, leg by leg.
-    pub(super) fn finish(&self, cells: &[Cell]) -> Vec<LegResult> {
+    pub(super) fn finish(&self, cells: &[Stack]) -> Vec<LegResult> {
         let of_split = |split: &Split| {
-            let sent = cells[split.master as usize].stack.sent_over_legs(split.ue);
+            let sent = cells[split.master as usize].sent_over_legs(split.ue);
             let mut legs = split.legs.clone();
             for (leg, (packets, bytes)) in legs.iter_mut().zip(sent) {
                 (leg.routed_packets, leg.routed_bytes) = (packets, bytes);
@@ -222,10 +219,10 @@ impl Region {
             splits.add(config, index, &ues[index], &stack.pdcp);
         }
         for Split { ue, master, secondary, config: split, .. } in &splits.all {
-            let master = &mut cells[*master as usize].stack;
+            let master = &mut cells[*master as usize];
             master.split(*ue, split, config.handover.xn.delay);
             master.serve_leg(*ue, split);
-            cells[*secondary as usize].stack.serve_leg(*ue, split);
+            cells[*secondary as usize].serve_leg(*ue, split);
         }
         splits.of_legs.on = !splits.all.is_empty();
         splits.update();
@@ -233,9 +230,9 @@ impl Region {
 
     /// After cell `c` has acted: PDUs of the secondary legs leave over Xn, and PDUs that have come
     /// over a leg pass through the UE's PDCP.
-    pub(super) fn after_cell<T: Listener>(&mut self, c: u32, around: &mut Around<'_, T>) {
+    pub(super) fn after_cell<A: Around>(&mut self, c: u32, around: &mut A) {
         let Self { splits, cells, xn, .. } = self;
-        cells[c as usize].stack.take_routed(|routed| {
+        cells[c as usize].take_routed(|routed| {
             let Routed { at, packet, drb, sn } = routed;
             let Some(&i) = splits.at.get(&packet.ue) else { return };
             let split = &splits.all[i];
@@ -259,7 +256,7 @@ impl Region {
     }
 
     /// `arrival` reaches PDCP of its UE.
-    fn receive<T: Listener>(&mut self, arrival: Arrival, around: &mut Around<'_, T>) {
+    fn receive<A: Around>(&mut self, arrival: Arrival, around: &mut A) {
         let Self { splits, ues, .. } = self;
         let Arrival { packet, cell, now, .. } = arrival;
         let Some(&i) = splits.at.get(&packet.ue) else { return };
@@ -280,29 +277,22 @@ impl Region {
             splits.discarded += 1;
             let reason = DropReason::Reassembly;
             let event = Event::Dropped { layer: Layer::Rlc, packet, reason };
-            around.links.monitor.on_event(now, &event);
+            around.on_event(now, &event);
         }
         self.pass_up(now, out, around);
     }
 
     /// PDUs in order pass from PDCP to the layers above it at `now`.
-    fn pass_up<T: Listener>(
-        &mut self,
-        now: Instant,
-        mut out: Vec<Arrival>,
-        around: &mut Around<'_, T>,
-    ) {
-        let Around { hosts, links } = around;
-        let mut radio = Radio { hosts, links, delivered: false };
+    fn pass_up<A: Around>(&mut self, now: Instant, mut out: Vec<Arrival>, around: &mut A) {
         for Arrival { left, packet, cell, .. } in out.drain(..) {
             self.log.received(now, cell, &packet);
-            radio.deliver_from_air(now, left, &packet, None);
+            around.deliver_from_air(now, left, &packet, None);
         }
         self.splits.out = out;
     }
 
     /// Timers of PDCP, reports and arrivals of reports that are due at `now`.
-    pub(super) fn act_splits<T: Listener>(&mut self, now: Instant, around: &mut Around<'_, T>) {
+    pub(super) fn act_splits<A: Around>(&mut self, now: Instant, around: &mut A) {
         for i in 0..self.splits.all.len() {
             if self.splits.all[i].next() > now {
                 continue;
@@ -324,13 +314,13 @@ impl Region {
     }
 
     /// The secondary leg of split `i` reports to PDCP; the report takes the delay of Xn.
-    fn report<T: Listener>(&mut self, now: Instant, i: usize, around: &mut Around<'_, T>) {
+    fn report<A: Around>(&mut self, now: Instant, i: usize, around: &mut A) {
         let split = &self.splits.all[i];
         let (ue, secondary) = (split.ue, split.secondary);
         let drbs: Vec<u8> = split.bearers.iter().map(|bearer| bearer.drb).collect();
         let (states, served) = self.on_cell(secondary, around, |cell, _| {
-            let state = |drb| cell.stack.leg_state(now, ue, drb);
-            (drbs.into_iter().map(state).collect::<Vec<_>>(), cell.stack.is_served(ue))
+            let state = |drb| cell.leg_state(now, ue, drb);
+            (drbs.into_iter().map(state).collect::<Vec<_>>(), cell.is_served(ue))
         });
         let delay = self.config.handover.xn.delay;
         let split = &mut self.splits.all[i];
@@ -367,24 +357,18 @@ impl Region {
 
     /// The RLC of the secondary leg of split `i` is re-established; returns the PDUs that the UE
     /// does not have, in the order of their SNs.
-    fn recover<T: Listener>(
-        &mut self,
-        now: Instant,
-        i: usize,
-        around: &mut Around<'_, T>,
-    ) -> Vec<Forwarded> {
+    fn recover<A: Around>(&mut self, now: Instant, i: usize, around: &mut A) -> Vec<Forwarded> {
         let Split { ue, secondary, config: split, .. } = &self.splits.all[i];
         let (ue, secondary, split) = (*ue, *secondary, split.clone());
         let stacks = std::mem::take(&mut self.stacks);
         let settings = Arc::clone(&self.ues[ue as usize]);
         let data = self.on_cell(secondary, around, |cell, sited| {
-            let stack = &mut cell.stack;
-            let departure = stack.detach(now, ue, sited).expect("the leg is in its cell");
-            stack.leave_place(ue);
+            let departure = cell.detach(now, ue, sited).expect("the leg is in its cell");
+            cell.leave_place(ue);
             let config = &stacks[secondary as usize];
             let entry = Entry { config, ue: &settings, kept: Kept::Nothing };
-            stack.attach(now, departure.context, &entry, sited).expect("its place is vacant");
-            stack.serve_leg(ue, &split);
+            cell.attach(now, departure.context, &entry, sited).expect("its place is vacant");
+            cell.serve_leg(ue, &split);
             departure.data
         });
         self.stacks = stacks;
@@ -397,31 +381,25 @@ impl Region {
     }
 
     /// `report` reaches PDCP of split `i`.
-    fn take_report<T: Listener>(
-        &mut self,
-        now: Instant,
-        i: usize,
-        report: Report,
-        around: &mut Around<'_, T>,
-    ) {
+    fn take_report<A: Around>(&mut self, now: Instant, i: usize, report: Report, around: &mut A) {
         let Split { ue, master, .. } = self.splits.all[i];
         self.on_cell(master, around, |cell, sited| {
             for (drb, status) in &report.status {
-                cell.stack.take_delivery_status(now, ue, *drb, status);
+                cell.take_delivery_status(now, ue, *drb, status);
             }
             for data in report.recovered {
-                cell.stack.accept(now, data, sited);
+                cell.accept(now, data, sited);
             }
         });
     }
 
     /// A PDU reaches the secondary leg over Xn at `now`.
-    pub(super) fn arrive_at_leg<T: Listener>(
+    pub(super) fn arrive_at_leg<A: Around>(
         &mut self,
         now: Instant,
         data: Forwarded,
         secondary: u32,
-        around: &mut Around<'_, T>,
+        around: &mut A,
     ) {
         let Forwarded::Numbered { packet, drb, sn } = data else { return };
         let Some(&i) = self.splits.at.get(&packet.ue) else { return };
@@ -431,8 +409,8 @@ impl Region {
             bearer.taken += u64::from(packet.size);
         }
         let routed = Routed { at: now, packet, drb, sn };
-        self.on_cell(secondary, around, |cell, sited: &mut Sited<'_, '_, T>| {
-            let _ = cell.stack.accept_leg(now, &routed, sited);
+        self.on_cell(secondary, around, |cell, sited: &mut Sited<'_, A>| {
+            let _ = cell.accept_leg(now, &routed, sited);
         });
     }
 }

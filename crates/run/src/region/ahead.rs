@@ -8,13 +8,10 @@
 use super::home::Phase;
 use super::log::Sited;
 use super::{Around, Region};
-use crate::cell::Cell;
-use crate::radio::Radio;
+use crate::core_loss::CoreLoss;
+use crate::wire::Wires;
 use justfull_base::{Duration, Event, Instant, Packet, Probe};
-use justfull_ran::{Egress, StatusWay};
-use justfull_run::CoreLoss;
-use justfull_run::tap::Listener;
-use justfull_run::wire::Wires;
+use justfull_ran::{Egress, Stack, StatusWay};
 
 /// An entry in the log of a cell.
 enum Deed {
@@ -71,9 +68,9 @@ struct Arrival {
     lost: bool,
 }
 
-/// One cell in a stretch.
+/// The arrivals and the log of one cell in a stretch.
 #[derive(Default)]
-pub(crate) struct Lane {
+pub struct Lane {
     arrivals: Vec<Arrival>,
     deeds: Deeds,
     /// Number of processed log entries.
@@ -82,15 +79,15 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// Runs `cell` up to `until`, exclusive.
-    pub(crate) fn run(&mut self, cell: &mut Cell, until: Instant) {
+    pub fn run(&mut self, cell: &mut Stack, until: Instant) {
         let Self { arrivals, deeds, .. } = self;
         for Arrival { at, mut packet, qos, lost } in arrivals.drain(..) {
             act_before(cell, at, deeds);
             deeds.0.push(Deed::Took);
             if lost {
-                cell.stack.lose_stamped(at, packet, deeds);
+                cell.lose_stamped(at, packet, deeds);
             } else {
-                cell.stack.input_stamped(at, &mut packet, qos, deeds);
+                cell.input_stamped(at, &mut packet, qos, deeds);
             }
         }
         act_before(cell, until, deeds);
@@ -105,9 +102,9 @@ impl Lane {
     }
 }
 
-fn act_before(cell: &mut Cell, until: Instant, deeds: &mut Deeds) {
-    while cell.next() < until {
-        let now = cell.next();
+fn act_before(cell: &mut Stack, until: Instant, deeds: &mut Deeds) {
+    while cell.next_wake() < until {
+        let now = cell.next_wake();
         deeds.0.push(Deed::Acted(now));
         cell.wake_before(now, now + Duration::from_nanos(1), deeds);
     }
@@ -122,10 +119,11 @@ struct Entry {
 }
 
 /// The arrivals and logs of all cells in a stretch of time.
-pub(crate) struct Stretch {
+pub struct Stretch {
     /// The end of the stretch, exclusive.
-    pub(crate) until: Instant,
-    pub(crate) lanes: Vec<Lane>,
+    pub until: Instant,
+    /// One for each cell.
+    pub lanes: Vec<Lane>,
     /// Arrivals in order.
     entries: Vec<Entry>,
     /// Number of processed arrivals.
@@ -137,7 +135,7 @@ pub(crate) struct Stretch {
 
 impl Stretch {
     /// An empty stretch of `cells` cells.
-    pub(crate) fn new(cells: usize) -> Self {
+    pub fn new(cells: usize) -> Self {
         Self {
             until: Instant::ZERO,
             lanes: (0..cells).map(|_| Lane::default()).collect(),
@@ -149,7 +147,7 @@ impl Stretch {
     }
 
     /// Begins an empty stretch that ends at `until`.
-    pub(crate) fn begin(&mut self, until: Instant) {
+    pub fn begin(&mut self, until: Instant) {
         self.until = until;
         self.entries.clear();
         self.read = 0;
@@ -161,7 +159,7 @@ impl Stretch {
     }
 
     /// Opens the logs for processing after all cells have run.
-    pub(crate) fn open(&mut self) {
+    pub fn open(&mut self) {
         for (acts, lane) in self.acts.iter_mut().zip(&self.lanes) {
             *acts = lane.acts();
         }
@@ -173,30 +171,30 @@ impl Stretch {
     }
 
     /// The next arrival at the UPF.
-    pub(crate) fn arrival(&self) -> Instant {
+    pub fn arrival(&self) -> Instant {
         self.entries.get(self.read).map_or(Instant::NEVER, |entry| entry.at)
     }
 
     /// The next instant at which a cell acts.
-    pub(crate) const fn acts_at(&self) -> Instant {
+    pub const fn acts_at(&self) -> Instant {
         self.first
     }
 }
 
 impl Region {
     /// True if the cells depend on nothing but the core, handovers and Xn.
-    pub(crate) const fn may_run_ahead(&self) -> bool {
+    pub const fn may_run_ahead(&self) -> bool {
         !self.splits.of_legs.on
     }
 
     /// Number of cells.
-    pub(crate) const fn count(&self) -> usize {
+    pub const fn count(&self) -> usize {
         self.cells.len()
     }
 
     /// The first instant, at most `most`, at which cells depend on each other: a step of a
     /// handover, an arrival over Xn, or an arrival over `core` for a UE between two cells.
-    pub(crate) fn meets(&self, core: &Wires<Packet>, most: Instant) -> Instant {
+    pub fn meets(&self, core: &Wires<Packet>, most: Instant) -> Instant {
         let meets = self.next_between().min(most);
         if self.under_way == 0 {
             return meets;
@@ -210,7 +208,7 @@ impl Region {
 
     /// Moves the packets that arrive over `core` before the end of `stretch` to its cells. `loss`
     /// marks some of them as lost.
-    pub(crate) fn take_arrivals(
+    pub fn take_arrivals(
         &mut self,
         core: &mut Wires<Packet>,
         mut loss: Option<&mut CoreLoss>,
@@ -222,39 +220,39 @@ impl Region {
             core.pop_into(at, &mut packet);
             let cell = self.homes[self.flows.ue_of(packet.flow) as usize].serving;
             let lost = loss.as_mut().is_some_and(|loss| loss.takes_next());
-            let qos = self.flows.stamp(at, &mut packet, &self.cells[cell as usize].stack);
+            let qos = self.flows.stamp(at, &mut packet, &self.cells[cell as usize]);
             stretch.entries.push(Entry { at, flow: packet.flow, cell });
             stretch.lanes[cell as usize].arrivals.push(Arrival { at, packet, qos, lost });
         }
     }
 
     /// Takes the cells out of the region, until [`Self::put_back`].
-    pub(crate) fn take_cells(&mut self) -> Vec<Cell> {
+    pub fn take_cells(&mut self) -> Vec<Stack> {
         std::mem::take(&mut self.cells)
     }
 
     /// Puts the cells back.
-    pub(crate) fn put_back(&mut self, cells: Vec<Cell>) {
+    pub fn put_back(&mut self, cells: Vec<Stack>) {
         self.cells = cells;
         for (wake, cell) in self.wakes.iter_mut().zip(&self.cells) {
-            *wake = cell.next();
+            *wake = cell.next_wake();
         }
         self.first = self.wakes.iter().copied().min().unwrap_or(Instant::NEVER);
     }
 
     /// Applies to hosts and statistics the log entries for the packets that reach the UPF at `now`.
-    pub(crate) fn read_arrivals<T: Listener>(
+    pub fn read_arrivals<A: Around>(
         &mut self,
         now: Instant,
         stretch: &mut Stretch,
-        around: &mut Around<'_, T>,
+        around: &mut A,
     ) {
         while let Some(&Entry { flow, cell, .. }) =
             stretch.entries.get(stretch.read).filter(|entry| entry.at == now)
         {
             stretch.read += 1;
-            around.links.monitor.calls += 1;
-            around.links.monitor.recorder.entered(now, flow);
+            around.count_call();
+            around.entered(now, flow);
             self.read_deeds(cell, stretch, around);
             // The arrival came before the cell's next act.
             stretch.first = stretch.first.min(stretch.acts[cell as usize]);
@@ -262,15 +260,10 @@ impl Region {
     }
 
     /// Applies to hosts and statistics the log entries of the cells that act at `now`.
-    pub(crate) fn read_acts<T: Listener>(
-        &mut self,
-        now: Instant,
-        stretch: &mut Stretch,
-        around: &mut Around<'_, T>,
-    ) {
+    pub fn read_acts<A: Around>(&mut self, now: Instant, stretch: &mut Stretch, around: &mut A) {
         for c in 0..stretch.acts.len() {
             if stretch.acts[c] == now {
-                around.links.monitor.calls += 1;
+                around.count_call();
                 self.read_deeds(c as u32, stretch, around);
             }
         }
@@ -278,20 +271,15 @@ impl Region {
     }
 
     /// Applies to hosts and statistics the log entries of cell `c` for its next arrival or act.
-    fn read_deeds<T: Listener>(
-        &mut self,
-        c: u32,
-        stretch: &mut Stretch,
-        around: &mut Around<'_, T>,
-    ) {
+    fn read_deeds<A: Around>(&mut self, c: u32, stretch: &mut Stretch, around: &mut A) {
         let Self { log, backlogs, splits, .. } = self;
-        let Around { hosts, links } = around;
         let sited = &mut Sited {
-            radio: &mut Radio { hosts, links, delivered: false },
+            around,
             log,
             cell: c,
             of_legs: &mut splits.of_legs,
             backlogs: backlogs.as_deref_mut(),
+            delivered: false,
         };
         let lane = &mut stretch.lanes[c as usize];
         for deed in &lane.deeds.0[lane.read + 1..] {

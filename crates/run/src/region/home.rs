@@ -1,8 +1,8 @@
 //! The place of one UE, and the state of its handover.
 
+use crate::cells::{HandoverConfig, Place};
 use justfull_base::{Instant, Packet};
 use justfull_ran::stack::{Forwarded, UeContext};
-use justfull_run::{HandoverConfig, Place};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) enum Phase {
 }
 
 /// The place of a UE.
-pub(crate) struct Home {
+pub(super) struct Home {
     place: Arc<Place>,
     /// Number of begun moves.
     moves: usize,

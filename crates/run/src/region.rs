@@ -1,4 +1,4 @@
-//! Several cells: each is a node of the world; UEs move between them.
+//! Several cells, between which UEs move, simulated or live.
 //!
 //! ```text
 //! core wires -> UPF -+-> source cell -> air
@@ -6,50 +6,48 @@
 //!                    +-> target cell -> air
 //! ```
 //! A UE's handover has five instants: the decision, its departure, its arrival, the switch of the
-//! UPF, and the arrival of the end marker (`justfull_run::cells`). A UE begins no other handover
-//! before the end marker: a move that is due earlier begins then.
+//! UPF, and the arrival of the end marker ([`crate::cells`]). A UE begins no other handover before
+//! the end marker: a move that is due earlier begins then.
+//!
+//! The driver has everything around the cells: [`Around`].
 
 mod ahead;
+mod around;
+mod flows;
 mod home;
 mod legs;
 mod log;
 mod split;
 mod xn;
 
-pub(crate) use self::ahead::Stretch;
-pub(crate) use self::log::Sited;
+pub use self::ahead::{Lane, Stretch};
+pub use self::around::Around;
 
 use self::home::{Home, Phase};
-use self::log::Log;
+use self::log::{Log, Sited};
 use self::split::Splits;
 use self::xn::{Item, Xn};
-use crate::cell::Cell;
-use crate::hosts::Hosts;
-use crate::links::Links;
-use crate::radio::Radio;
+use crate::backlog::Backlogs;
+use crate::cells::{CellsConfig, HandoverConfig, State};
+use crate::gather::Chain;
+use crate::handovers::CellsResult;
+use crate::results::Conservation;
+use crate::timers::Timers;
 use justfull_base::rng::{mix, stream_key};
-use justfull_base::{ConfigError, DropReason, Duration, Event, Instant, Layer, Packet, Probe};
+use justfull_base::{ConfigError, DropReason, Duration, Event, Instant, Layer, Packet};
 use justfull_ran::stack::{Entry, Flows, Forwarded, Kept};
-use justfull_ran::{FiveTuple, Stack, StackConfig, UeConfig, UplinkAccess};
-use justfull_run::backlog::Backlogs;
-use justfull_run::cells::State;
-use justfull_run::gather::Chain;
-use justfull_run::handovers::CellsResult;
-use justfull_run::results::Conservation;
-use justfull_run::tap::Listener;
-use justfull_run::timers::Timers;
-use justfull_run::{CellsConfig, HandoverConfig};
+use justfull_ran::{Stack, StackConfig, UeConfig, UplinkAccess};
 use std::sync::Arc;
 
 /// The cells of a world with several, and the UEs' places in them.
-pub(crate) struct Region {
+pub struct Region {
     config: CellsConfig,
     /// The settings of each cell, without UEs.
     stacks: Vec<StackConfig>,
     /// The settings of each UE.
     ues: Vec<Arc<UeConfig>>,
     flows: Flows,
-    cells: Vec<Cell>,
+    cells: Vec<Stack>,
     /// When each cell acts next, and the first of them.
     wakes: Vec<Instant>,
     first: Instant,
@@ -70,28 +68,12 @@ pub(crate) struct Region {
     backlogs: Option<Box<Backlogs>>,
 }
 
-/// The hosts and links around the cells.
-pub(crate) struct Around<'a, T> {
-    pub(crate) hosts: &'a mut Hosts,
-    pub(crate) links: &'a mut Links<T>,
-}
-
-impl<T: Listener> Around<'_, T> {
-    /// The next instant at which a host or a link acts.
-    fn next(&self) -> Instant {
-        let Self { hosts, links } = self;
-        let hosted = hosts.senders.next().min(hosts.applications.next());
-        let received = links.air.next().min(hosts.receivers.next());
-        hosted.min(received).min(links.uplink.next())
-    }
-}
-
 impl Region {
     /// The cells of `config`, with the settings `common` of all cells, for `flows`.
     ///
     /// # Errors
     /// The field of a cell outside its bounds.
-    pub(crate) fn new(
+    pub fn new(
         config: &CellsConfig,
         common: &StackConfig,
         flows: Flows,
@@ -132,37 +114,26 @@ impl Region {
         let [here, guests] = self.config.ues_of(index as u32);
         let stack = Stack::of_several(&settings, &here, &guests)?;
         settings.ues = Vec::new();
-        let cell = Cell { stack, backlogs: None, loss: None };
-        self.first = self.first.min(cell.next());
-        self.wakes.push(cell.next());
-        self.cells.push(cell);
+        self.first = self.first.min(stack.next_wake());
+        self.wakes.push(stack.next_wake());
+        self.cells.push(stack);
         self.stacks.push(settings);
         Ok(())
     }
 
-    /// The UE of flow `number`.
-    pub(crate) fn ue_of(&self, number: u32) -> u32 {
-        self.flows.ue_of(number)
-    }
-
-    /// Flow `number` continues over a new connection with the 5-tuple `tuple`.
-    pub(crate) fn renew_flow(&mut self, number: u32, tuple: &FiveTuple) {
-        self.flows.renew(number, tuple);
-    }
-
     /// Measures `backlogs`, if there are any.
-    pub(crate) fn measure(&mut self, backlogs: Option<Box<Backlogs>>) {
+    pub fn measure(&mut self, backlogs: Option<Box<Backlogs>>) {
         self.backlogs = backlogs;
     }
 
     /// The measured backlogs.
-    pub(crate) fn backlogs(&mut self) -> Option<&mut Backlogs> {
+    pub fn backlogs(&mut self) -> Option<&mut Backlogs> {
         self.backlogs.as_deref_mut()
     }
 
     /// The next instant of a cell, a handover, or an arrival over Xn.
     #[inline]
-    pub(crate) fn next(&self) -> Instant {
+    pub fn next(&self) -> Instant {
         self.first.min(self.next_between())
     }
 
@@ -172,35 +143,35 @@ impl Region {
     }
 
     /// The stack that serves `ue`, or will serve it next.
-    pub(crate) fn stack_of(&self, ue: u32) -> &Stack {
-        &self.cells[self.homes[ue as usize].serving as usize].stack
+    pub fn stack_of(&self, ue: u32) -> &Stack {
+        &self.cells[self.homes[ue as usize].serving as usize]
     }
 
     /// A UE has sent a scheduling request, or has been granted the uplink.
-    pub(crate) fn note_access(&mut self, access: UplinkAccess) {
+    pub fn note_access(&mut self, access: UplinkAccess) {
         let serving = self.homes[access.ue as usize].serving as usize;
-        self.cells[serving].stack.note_access(access);
+        self.cells[serving].note_access(access);
     }
 
     /// Calls `each` with the stack of every cell.
-    pub(crate) fn each_stack(&mut self, mut each: impl FnMut(&mut Stack)) {
-        self.cells.iter_mut().for_each(|cell| each(&mut cell.stack));
+    pub fn each_stack(&mut self, mut each: impl FnMut(&mut Stack)) {
+        self.cells.iter_mut().for_each(&mut each);
     }
 
     /// The stacks of all cells.
-    pub(crate) fn stacks(&self) -> impl Iterator<Item = &Stack> + Clone {
-        self.cells.iter().map(|cell| &cell.stack)
+    pub fn stacks(&self) -> impl Iterator<Item = &Stack> + Clone {
+        self.cells.iter()
     }
 
     /// Packets that are in no cell: on Xn wires, in buffers of targets, at UEs on their way.
-    pub(crate) fn between(&self) -> u64 {
+    pub fn between(&self) -> u64 {
         self.xn.packets()
             + self.splits.packets()
             + self.homes.iter().map(Home::packets).sum::<u64>()
     }
 
     /// The facts about all cells together at the end of a run, `end`.
-    pub(crate) fn chain(&self, end: Instant) -> Chain {
+    pub fn chain(&self, end: Instant) -> Chain {
         let between = Conservation {
             dropped: self.dropped,
             queued: self.between(),
@@ -216,7 +187,7 @@ impl Region {
     }
 
     /// The results of cells and handovers.
-    pub(crate) fn finish(&self) -> CellsResult {
+    pub fn finish(&self) -> CellsResult {
         let mut result = self.log.finish();
         for home in &self.homes {
             result.cells[home.serving as usize].ues += 1;
@@ -227,24 +198,23 @@ impl Region {
     }
 
     /// Runs `call` on cell `c` and the listener to its events.
-    fn on_cell<T: Listener, R>(
+    fn on_cell<A: Around, R>(
         &mut self,
         c: u32,
-        around: &mut Around<'_, T>,
-        call: impl FnOnce(&mut Cell, &mut Sited<'_, '_, T>) -> R,
+        around: &mut A,
+        call: impl FnOnce(&mut Stack, &mut Sited<'_, A>) -> R,
     ) -> R {
         let Self { cells, log, backlogs, splits, .. } = self;
         let cell = &mut cells[c as usize];
-        let Around { hosts, links } = around;
-        let mut radio = Radio { hosts, links, delivered: false };
         let result = call(
             cell,
             &mut Sited {
-                radio: &mut radio,
+                around,
                 log,
                 cell: c,
                 of_legs: &mut splits.of_legs,
                 backlogs: backlogs.as_deref_mut(),
+                delivered: false,
             },
         );
         self.note_wake(c);
@@ -257,7 +227,7 @@ impl Region {
     /// Cell `c` may act at another instant than before.
     fn note_wake(&mut self, c: u32) {
         let Self { cells, wakes, first, .. } = self;
-        let next = cells[c as usize].next();
+        let next = cells[c as usize].next_wake();
         let before = std::mem::replace(&mut wakes[c as usize], next);
         if next < *first {
             *first = next;
@@ -267,29 +237,23 @@ impl Region {
     }
 
     /// `packet` reaches the UPF.
-    pub(crate) fn input<T: Listener>(
-        &mut self,
-        now: Instant,
-        packet: &mut Packet,
-        ue: u32,
-        around: &mut Around<'_, T>,
-    ) {
+    pub fn input<A: Around>(&mut self, now: Instant, packet: &mut Packet, ue: u32, around: &mut A) {
         let home = &self.homes[ue as usize];
         match home.phase {
             Phase::Settled | Phase::Preparing => {
                 let at = home.serving;
-                let qos = self.flows.stamp(now, packet, &self.cells[at as usize].stack);
+                let qos = self.flows.stamp(now, packet, &self.cells[at as usize]);
                 self.on_cell(at, around, |cell, sited| {
-                    cell.stack.input_stamped(now, packet, qos, sited);
+                    cell.input_stamped(now, packet, qos, sited);
                 });
             }
             Phase::Away | Phase::Joined | Phase::Switched => {
                 let switched = home.phase == Phase::Switched;
-                let polled = self.cells[home.source as usize].stack.has_upf_queues();
+                let polled = self.cells[home.source as usize].has_upf_queues();
                 let at = if switched && !polled { home.serving } else { home.source };
-                let qos = self.flows.stamp(now, packet, &self.cells[at as usize].stack);
-                let kept = self
-                    .on_cell(at, around, |cell, sited| cell.stack.pass_by(now, packet, qos, sited));
+                let qos = self.flows.stamp(now, packet, &self.cells[at as usize]);
+                let kept =
+                    self.on_cell(at, around, |cell, sited| cell.pass_by(now, packet, qos, sited));
                 if kept {
                     return;
                 }
@@ -303,26 +267,14 @@ impl Region {
     }
 
     /// A packet that the core lost on its way to `ue`.
-    pub(crate) fn lose<T: Listener>(
-        &mut self,
-        now: Instant,
-        mut packet: Packet,
-        ue: u32,
-        around: &mut Around<'_, T>,
-    ) {
+    pub fn lose<A: Around>(&mut self, now: Instant, mut packet: Packet, ue: u32, around: &mut A) {
         let at = self.homes[ue as usize].serving;
-        self.flows.stamp(now, &mut packet, &self.cells[at as usize].stack);
-        self.on_cell(at, around, |cell, sited| cell.stack.lose_stamped(now, packet, sited));
+        self.flows.stamp(now, &mut packet, &self.cells[at as usize]);
+        self.on_cell(at, around, |cell, sited| cell.lose_stamped(now, packet, sited));
     }
 
     /// Forwards `data` of `ue` from the source to the target, or drops it.
-    fn forward<T: Listener>(
-        &mut self,
-        now: Instant,
-        ue: u32,
-        data: Forwarded,
-        around: &mut Around<'_, T>,
-    ) {
+    fn forward<A: Around>(&mut self, now: Instant, ue: u32, data: Forwarded, around: &mut A) {
         let home = &self.homes[ue as usize];
         if self.config.handover.forwarding {
             self.log.forwarded(home.record, &data);
@@ -335,17 +287,12 @@ impl Region {
         self.log.lost(home.record, 1);
         self.dropped += 1;
         let reason = DropReason::Handover;
-        around.links.monitor.on_event(now, &Event::Dropped { layer: Layer::Sdap, packet, reason });
+        around.on_event(now, &Event::Dropped { layer: Layer::Sdap, packet, reason });
     }
 
     /// Acts at `now`: handovers first, then arrivals over Xn, then the cells in order. The cells
     /// continue until they deliver a packet or reach `until`.
-    pub(crate) fn act<T: Listener>(
-        &mut self,
-        now: Instant,
-        until: Instant,
-        around: &mut Around<'_, T>,
-    ) -> Instant {
+    pub fn act<A: Around>(&mut self, now: Instant, until: Instant, around: &mut A) -> Instant {
         if self.next_between() > now {
             return self.serve(now, until, around);
         }
@@ -362,13 +309,15 @@ impl Region {
         self.serve(now, until.min(around.next()), around)
     }
 
+    /// Acts at all instants before `until`, for a driver whose hosts do nothing before it.
+    pub fn act_before<A: Around>(&mut self, until: Instant, around: &mut A) {
+        while self.next() < until {
+            self.act(self.next(), until, around);
+        }
+    }
+
     /// Lets cells serve their slots from `now` to `until`; returns the last instant.
-    fn serve<T: Listener>(
-        &mut self,
-        now: Instant,
-        until: Instant,
-        around: &mut Around<'_, T>,
-    ) -> Instant {
+    fn serve<A: Around>(&mut self, now: Instant, until: Instant, around: &mut A) -> Instant {
         let mut last = now;
         loop {
             let due = self.first;
@@ -389,17 +338,17 @@ impl Region {
     }
 
     /// Cell `c` acts at `now`; true if it delivered a packet.
-    fn wake<T: Listener>(&mut self, now: Instant, c: u32, around: &mut Around<'_, T>) -> bool {
-        around.links.monitor.calls += 1;
+    fn wake<A: Around>(&mut self, now: Instant, c: u32, around: &mut A) -> bool {
+        around.count_call();
         self.on_cell(c, around, |cell, sited| {
             let after = now + Duration::from_nanos(1);
             cell.wake_before(now, after, sited);
-            sited.radio.delivered
+            sited.delivered
         })
     }
 
     /// The next step of `ue` is due.
-    fn step<T: Listener>(&mut self, now: Instant, ue: u32, around: &mut Around<'_, T>) {
+    fn step<A: Around>(&mut self, now: Instant, ue: u32, around: &mut A) {
         let home = &self.homes[ue as usize];
         let due = home.due;
         if now < due {
@@ -420,7 +369,7 @@ impl Region {
     /// The source decides on the handover of `ue` if a move is due or a measurement triggers it.
     fn decide(&mut self, now: Instant, ue: u32) {
         let Self { cells, homes, config, log, .. } = self;
-        let signal = |cell: u32| cells[cell as usize].stack.sinr_db(ue, now);
+        let signal = |cell: u32| cells[cell as usize].sinr_db(ue, now);
         let home = &mut homes[ue as usize];
         let measure = |home: &mut Home| home.measure(now, cells.len(), &config.handover, signal);
         let Some(to) = home.take_move(now).or_else(|| measure(home)) else { return };
@@ -436,13 +385,13 @@ impl Region {
     }
 
     /// `ue` leaves the source. The source begins to forward.
-    fn leave<T: Listener>(&mut self, now: Instant, ue: u32, around: &mut Around<'_, T>) {
+    fn leave<A: Around>(&mut self, now: Instant, ue: u32, around: &mut A) {
         let home = &mut self.homes[ue as usize];
         let (source, record) = (home.serving, home.record);
         let departure = self.on_cell(source, around, |cell, sited| {
-            cell.stack.detach(now, ue, sited).expect("a UE in no handover is in its cell")
+            cell.detach(now, ue, sited).expect("a UE in no handover is in its cell")
         });
-        around.links.uplink.pause(now, ue);
+        around.leave(now, ue);
         self.log.left(now, ue, record);
         self.log.lost(record, departure.lost);
         let HandoverConfig { conditional, reestablishment, .. } = self.config.handover;
@@ -460,7 +409,7 @@ impl Region {
     }
 
     /// `ue` joins the target, which has kept the forwarded data.
-    fn join<T: Listener>(&mut self, now: Instant, ue: u32, around: &mut Around<'_, T>) {
+    fn join<A: Around>(&mut self, now: Instant, ue: u32, around: &mut A) {
         let home = &mut self.homes[ue as usize];
         let Some(context) = home.context.take() else { return };
         let buffer = std::mem::take(&mut home.buffer);
@@ -476,15 +425,14 @@ impl Region {
         let stacks = std::mem::take(&mut self.stacks);
         let settings = Arc::clone(&self.ues[ue as usize]);
         self.on_cell(target, around, |cell, sited| {
-            let stack = &mut cell.stack;
             let entry = Entry { config: &stacks[target as usize], ue: &settings, kept };
-            stack.attach(now, context, &entry, sited).expect("it has no place there");
+            cell.attach(now, context, &entry, sited).expect("it has no place there");
             for data in buffer {
-                stack.accept(now, data, sited);
+                cell.accept(now, data, sited);
             }
         });
         self.stacks = stacks;
-        around.links.uplink.resume(now, ue, target);
+        around.join(now, ue, target);
         self.log.joined(now, record);
     }
 
@@ -521,7 +469,7 @@ impl Region {
     }
 
     /// `item` reaches the target over Xn.
-    fn arrive<T: Listener>(&mut self, now: Instant, item: Item, around: &mut Around<'_, T>) {
+    fn arrive<A: Around>(&mut self, now: Instant, item: Item, around: &mut A) {
         let Item { ue, data } = item;
         let Some(data) = data else { return self.complete(now, ue, around) };
         if let Some(secondary) = self.splits.secondary(ue) {
@@ -532,11 +480,11 @@ impl Region {
             return home.buffer.push_back(data);
         }
         let target = home.serving;
-        self.on_cell(target, around, |cell, sited| cell.stack.accept(now, data, sited));
+        self.on_cell(target, around, |cell, sited| cell.accept(now, data, sited));
     }
 
     /// The end marker of `ue` has arrived: the target sends the packets that it has kept.
-    fn complete<T: Listener>(&mut self, now: Instant, ue: u32, around: &mut Around<'_, T>) {
+    fn complete<A: Around>(&mut self, now: Instant, ue: u32, around: &mut A) {
         let home = &mut self.homes[ue as usize];
         let (source, target, record) = (home.source as usize, home.serving, home.record);
         let held = std::mem::take(&mut home.held);
@@ -545,11 +493,11 @@ impl Region {
         home.due = home.next_decision(now);
         self.steps.arm(ue, home.due);
         self.on_cell(target, around, |cell, sited| {
-            held.into_iter().for_each(|p| cell.stack.accept(now, Forwarded::Fresh(p), sited));
+            held.into_iter().for_each(|p| cell.accept(now, Forwarded::Fresh(p), sited));
         });
         let [from, to] = self.cells.get_disjoint_mut([source, target as usize]).expect("two cells");
-        to.stack.switch_path(now, &mut from.stack, ue);
-        from.stack.leave_place(ue);
+        to.switch_path(now, from, ue);
+        from.leave_place(ue);
         self.note_wake(source as u32);
         self.note_wake(target);
         self.log.completed(now, record);

@@ -1,9 +1,9 @@
 //! Xn wires: one for each ordered pair of cells, made at its first use.
 
+use crate::cells::XnConfig;
+use crate::wire::Wire;
 use justfull_base::{BitRate, Duration, Instant};
 use justfull_ran::stack::Forwarded;
-use justfull_run::XnConfig;
-use justfull_run::wire::Wire;
 use std::collections::BTreeMap;
 
 /// Bytes of GTP-U, UDP and IP around a forwarded packet (TS 29.281: 8, with an extension header of

@@ -1,14 +1,13 @@
 //! The records of cells and handovers, and the listener to a cell's events that fills them.
 
+use super::around::Around;
 use super::legs::OfLegs;
-use crate::radio::Radio;
+use crate::backlog::Backlogs;
+use crate::cells::{CellsConfig, Place};
+use crate::handovers::{AroundPoint, CellsResult, HandoverResult, OneCellResult, Outcome};
 use justfull_base::{DropReason, Duration, Event, Instant, Packet, Probe};
 use justfull_ran::stack::Forwarded;
 use justfull_ran::{Egress, StatusWay};
-use justfull_run::backlog::Backlogs;
-use justfull_run::handovers::{AroundPoint, CellsResult, HandoverResult, OneCellResult, Outcome};
-use justfull_run::tap::Listener;
-use justfull_run::{CellsConfig, Place};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -59,7 +58,7 @@ struct Record {
 }
 
 /// The records.
-pub(crate) struct Log {
+pub(super) struct Log {
     cells: Vec<OneCellResult>,
     /// RLC backlog of each cell, in packets and bytes, and of all.
     backlogs: Vec<(u64, u64)>,
@@ -210,6 +209,11 @@ impl Log {
         }
     }
 
+    /// Another flow is opened.
+    pub(super) fn open_flow(&mut self) {
+        self.last.push(0);
+    }
+
     pub(super) fn finish(&self) -> CellsResult {
         let around = self.around.iter().enumerate().map(|(i, delays)| AroundPoint {
             from_ms: (i as f64 - BEFORE as f64) * ms(INTERVAL),
@@ -229,15 +233,17 @@ impl Log {
 }
 
 /// The receiver of a cell's radio and events.
-pub(crate) struct Sited<'a, 'b, T> {
-    pub(crate) radio: &'a mut Radio<'b, T>,
+pub(super) struct Sited<'a, A> {
+    pub(super) around: &'a mut A,
     pub(super) log: &'a mut Log,
     pub(super) cell: u32,
     pub(super) of_legs: &'a mut OfLegs,
     pub(super) backlogs: Option<&'a mut Backlogs>,
+    /// A packet has been delivered.
+    pub(super) delivered: bool,
 }
 
-impl<T> Sited<'_, '_, T> {
+impl<A> Sited<'_, A> {
     /// The bound of a packet that was in this cell only. Other packets have no known bound.
     fn own(&self, packet: &Packet, bound: Option<Instant>) -> Option<Instant> {
         let left = self.log.people[packet.ue as usize].left;
@@ -245,7 +251,7 @@ impl<T> Sited<'_, '_, T> {
     }
 }
 
-impl<T: Listener> Probe for Sited<'_, '_, T> {
+impl<A: Around> Probe for Sited<'_, A> {
     fn on_event(&mut self, now: Instant, event: &Event) {
         if let Some(backlogs) = &mut self.backlogs {
             backlogs.on_event(now, event);
@@ -263,7 +269,7 @@ impl<T: Listener> Probe for Sited<'_, '_, T> {
                 let (capacity, used) = (*capacity, *used);
                 let (rlc_packets, rlc_bytes) = *backlog;
                 let event = Event::Slot { capacity, used, rlc_packets, rlc_bytes };
-                return self.radio.on_event(now, &event);
+                return self.around.on_event(now, &event);
             }
             Event::Dropped { packet, reason, .. } => {
                 self.of_legs.dropped(self.cell, packet.ue);
@@ -275,15 +281,16 @@ impl<T: Listener> Probe for Sited<'_, '_, T> {
             }
             _ => {}
         }
-        self.radio.on_event(now, event);
+        self.around.on_event(now, event);
     }
 }
 
-impl<T: Listener> Egress for Sited<'_, '_, T> {
+impl<A: Around> Egress for Sited<'_, A> {
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.delivered = true;
         self.log.received(now, self.cell, packet);
         let bound = self.own(packet, bound);
-        self.radio.deliver(now, packet, bound);
+        self.around.deliver(now, packet, bound);
     }
 
     fn deliver_from_air(
@@ -293,14 +300,15 @@ impl<T: Listener> Egress for Sited<'_, '_, T> {
         packet: &Packet,
         bound: Option<Instant>,
     ) {
+        self.delivered = true;
         self.log.received(now, self.cell, packet);
         let bound = self.own(packet, bound);
-        self.radio.deliver_from_air(now, left, packet, bound);
+        self.around.deliver_from_air(now, left, packet, bound);
     }
 
     fn deliver_leg(&mut self, now: Instant, left: Instant, packet: &Packet, sn: u32) {
         self.of_legs.arrived(self.cell, now, left, packet, sn);
-        self.radio.delivered = true;
+        self.delivered = true;
     }
 
     fn send_status(&mut self, _now: Instant, _ue: u32, _handle: u32, _bytes: u32) -> StatusWay {
