@@ -73,6 +73,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         let chosen = chosen?;
         proxy_of(args, &chosen)?;
         if reports {
+            plan.check_one_cell(&chosen)?;
             check_period(args.report_period, chosen.config.duration)?;
         }
     }

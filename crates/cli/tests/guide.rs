@@ -123,13 +123,18 @@ fn every_command_of_the_proxy_page_works_as_written() {
 #[test]
 fn every_command_of_the_first_live_run_works_as_written() {
     room::room("every_command_of_the_first_live_run_works_as_written", |_| {
-        let folder = run_all("docs/guide/live.md", 5);
+        let folder = run_all("docs/guide/live.md", 6);
         let runs =
             std::fs::read_dir(folder.path().join("results/live")).expect("live runs have results");
         let runs: Vec<PathBuf> = runs.map(|entry| entry.expect("an entry").path()).collect();
         assert!(runs.len() >= 3, "each run has a folder of its own: {runs:?}");
         for name in ["result.json", "live.json", "report.html", "manifest.json"] {
             assert!(runs.iter().all(|run| run.join(name).is_file()), "{name}");
+        }
+        let cells = runs.iter().find(|run| run.to_string_lossy().contains("two-cells-live-"));
+        let cells = cells.expect("a run of several cells");
+        for name in ["handovers.csv", "handover_delay.csv", "cells.csv"] {
+            assert!(cells.join(name).is_file(), "{name}");
         }
     });
 }

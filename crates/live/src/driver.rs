@@ -4,6 +4,7 @@
 //! server's port -> core link -> Stack -> air -> UE's port
 //! server's port <------------- uplink <-------- UE's port
 //! ```
+//! With several cells a [`Region`](justfull_run::region::Region) takes the stack's place.
 //! With a proxy in between, the core link is on the proxy's other side ([`Live::behind_proxy`]).
 //!
 //! Each wake-up ([`Live::turn`]) reads everything that waits at the interfaces, advances the links
@@ -29,16 +30,17 @@ use crate::packet::FragmentPorts;
 use crate::report::{Account, LiveReport};
 use crate::reports::ReportStream;
 use flows::{FlowTable, Members};
-use justfull_base::{DropReason, Duration, Instant, Packet};
+use justfull_base::{Duration, Instant, Packet};
 use justfull_net::clock::{Clock, Priority, wake_period};
 use justfull_net::{Joined, Outages, Port, SystemError};
-use justfull_ran::{Stack, StatusWay};
+use justfull_ran::StatusWay;
 use justfull_run::CoreLoss;
 use justfull_run::results::{ReportsResult, RunResult};
 use justfull_run::uplink::Uplink;
 use justfull_run::wire::Wires;
 use outlet::Outlet;
 use ports::{Read, Reads, receive};
+use radio::Radio;
 use side::{Arrival, Side};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -49,6 +51,8 @@ mod flows;
 mod names;
 mod outlet;
 mod ports;
+mod radio;
+mod several;
 mod side;
 mod sojourn;
 mod upload;
@@ -115,7 +119,7 @@ pub struct Ends<P> {
 
 /// A live run.
 pub struct Live<P> {
-    stack: Stack,
+    radio: Radio,
     side: Side,
     server: P,
     ues: Vec<P>,
@@ -181,8 +185,8 @@ impl<P: Port> Live<P> {
         self.read_ues(stamp)?;
         if slots {
             self.advance(now);
-            if let Some(reports) = &mut self.reports {
-                reports.send(now, &mut self.stack);
+            if let (Some(reports), Radio::Cell(stack)) = (&mut self.reports, &mut self.radio) {
+                reports.send(now, stack);
             }
         }
         // The kernel replies to a segment within the write that delivers it, so its reply has an
@@ -215,7 +219,7 @@ impl<P: Port> Live<P> {
                 continue;
             };
             let members = Members {
-                stack: &mut self.stack,
+                radio: &mut self.radio,
                 uplink: &mut self.uplink,
                 record: &mut self.side.record,
                 on_their_way: &self.side.on_their_way,
@@ -233,9 +237,7 @@ impl<P: Port> Live<P> {
             };
             self.side.on_their_way.begin(flow.number);
             if handle == self.side.arena.spare() {
-                self.down.no_buffer += 1;
-                self.side.record.entered(stamp, flow.number);
-                self.stack.turn_away(stamp, packet, DropReason::NoBuffer, &mut self.side);
+                self.turn_away(stamp, packet);
                 continue;
             }
             self.core.push(stamp, flow.pipe, datagram.size, packet);
@@ -268,27 +270,32 @@ impl<P: Port> Live<P> {
         Ok(())
     }
 
-    /// Advances the core's wires and the stack to `now`.
+    /// Advances the core's wires and the cells to `now`.
     fn advance(&mut self, now: Instant) {
-        while self.core.next() <= now {
-            let next = self.core.next();
-            while let Some(packet) = self.core.pop(next) {
-                self.side.record.entered(next, packet.flow);
-                if self.loss.as_mut().is_some_and(|loss| loss.takes_next()) {
-                    self.stack.lose(next, packet, &mut self.side);
+        let Self { radio, core, loss, side, uplink, statuses, .. } = self;
+        let stack = match radio {
+            Radio::Cell(stack) => stack,
+            Radio::Cells(_) => return self.advance_several(now),
+        };
+        while core.next() <= now {
+            let next = core.next();
+            while let Some(packet) = core.pop(next) {
+                side.record.entered(next, packet.flow);
+                if loss.as_mut().is_some_and(|loss| loss.takes_next()) {
+                    stack.lose(next, packet, side);
                 } else {
-                    self.stack.input(next, packet, &mut self.side);
+                    stack.input(next, packet, side);
                 }
             }
         }
-        if let Some(accesses) = self.uplink.take_accesses() {
-            accesses.for_each(|access| self.stack.note_access(access));
+        if let Some(accesses) = uplink.take_accesses() {
+            accesses.for_each(|access| stack.note_access(access));
         }
-        self.stack.wake(now, &mut self.side);
-        for (sent, ue, handle, bytes) in self.side.statuses.drain(..) {
-            match self.uplink.push_status(sent, ue, bytes, STATUS | u64::from(handle)) {
-                StatusWay::Carried => self.statuses += 1,
-                StatusWay::Lost | StatusWay::Delayed => self.stack.lose_status(handle),
+        stack.wake(now, side);
+        for (sent, ue, handle, bytes) in side.statuses.drain(..) {
+            match uplink.push_status(sent, ue, bytes, STATUS | u64::from(handle)) {
+                StatusWay::Carried => *statuses += 1,
+                StatusWay::Lost | StatusWay::Delayed => stack.lose_status(handle),
             }
         }
     }
@@ -326,7 +333,7 @@ impl<P: Port> Live<P> {
         let failed = |e| SystemError::new("write to the server's side", e);
         while self.uplink.next() <= now {
             let due = self.uplink.next();
-            let Self { uplink, side, .. } = self;
+            let Self { uplink, side, radio, .. } = self;
             let mut lost = 0;
             while let Some(item) = uplink.pop(due, |entered, item, fate| {
                 lost += u64::from(side.took_leave_up(due, *item, entered, fate));
@@ -334,7 +341,7 @@ impl<P: Port> Live<P> {
             }) {
                 if item & STATUS != 0 {
                     self.statuses -= 1;
-                    self.stack.receive_status(now, item as u32, side);
+                    radio.receive_status(now, item as u32, side);
                     continue;
                 }
                 wrote = true;
@@ -357,7 +364,7 @@ impl<P: Port> Live<P> {
     /// The next wake-up, and whether it is for slots.
     fn next_wake(&self) -> (Instant, bool) {
         let batch = wake_period(self.slot, self.wake) - self.slot;
-        let slots = self.stack.next_slot() + batch;
+        let slots = self.radio.next_slot() + batch;
         let read = self.read.as_nanos();
         let reads = slots.since(self.done).as_nanos() * 2 > read * 3;
         let (at, for_slots) = if reads { (self.done + self.read, false) } else { (slots, true) };
@@ -409,9 +416,11 @@ impl<P: Port> Live<P> {
             if for_slots {
                 lateness.woke(due, due + gap);
             }
-            let (first, before) = (self.stack.next_slot(), self.side.counts.slots);
+            let (first, before) = (self.radio.next_slot(), self.side.counts.slots);
             let outcome = self.pass(now.min(self.end), for_slots);
-            let batch = Batch { first, count: self.side.counts.slots - before, slot: self.slot };
+            let counted = self.side.counts.slots - before;
+            let count = self.radio.served(first, self.slot, counted);
+            let batch = Batch { first, count, slot: self.slot };
             let period = lateness.period();
             let slots_due = first + (period - self.slot);
             let late = missed(batch, slots_due, period, clock.now() - outside);
@@ -441,7 +450,7 @@ impl<P: Port> Live<P> {
     /// If packets are not accounted for, which is a bug.
     #[must_use]
     pub fn finish(mut self, priority: Priority, lateness: &Lateness) -> (RunResult, LiveReport) {
-        let chain = self.stack.conserved();
+        let chain = self.radio.conserved(self.done);
         let links = self.core.len() + self.side.air.len();
         self.down.dropped = chain.dropped - self.down.no_buffer;
         self.down.queued = chain.queued + links as u64;
@@ -487,7 +496,7 @@ impl<P: Port> Live<P> {
             tcp_was_short: false,
             fault: self.fault.map(|fault| fault.to_string()),
         };
-        let mut result = self.side.record.finish(self.done, &self.stack, &self.uplink);
+        let mut result = self.radio.finish(self.side.record, self.done, &self.uplink);
         result.reports = reports
             .map_or(ReportsResult::default(), |of| ReportsResult { ues: of.ues, sent: of.made });
         (result, report)

@@ -16,8 +16,10 @@ use justfull_run::AppStats;
 use justfull_run::backlog::Backlogs;
 use justfull_run::config::{MOST_NAMES, WorldConfig, classes, protocol_name, validate};
 use justfull_run::gather::{Chain, Ended, Plan};
+use justfull_run::handovers::CellsResult;
 use justfull_run::invariants::Evidence;
 use justfull_run::recorder::{ClassInfo, Opening, Recorder, Window};
+use justfull_run::region::Region;
 use justfull_run::results::{FlowResult, ReportsResult, RunResult};
 use justfull_run::uplink::Uplink;
 
@@ -361,14 +363,41 @@ impl LiveRecorder {
     #[must_use]
     pub fn finish<T: Copy>(mut self, end: Instant, stack: &Stack, uplink: &Uplink<T>) -> RunResult {
         let end = self.recorder.end_at(end);
+        let stacks = std::iter::once(stack);
+        self.gather(end, stacks, Chain::of(stack, end), None, uplink)
+    }
+
+    /// Like [`LiveRecorder::finish`], for a run with several cells.
+    #[must_use]
+    pub fn finish_cells<T: Copy>(
+        mut self,
+        end: Instant,
+        region: &Region,
+        uplink: &Uplink<T>,
+    ) -> RunResult {
+        let end = self.recorder.end_at(end);
+        let cells = Box::new(region.finish());
+        self.gather(end, region.stacks(), region.chain(end), Some(cells), uplink)
+    }
+
+    /// The result of a run whose downlink in `stacks` ended as `chain` and, if there are several,
+    /// `cells`.
+    fn gather<'a, T: Copy>(
+        mut self,
+        end: Instant,
+        stacks: impl Iterator<Item = &'a Stack> + Clone,
+        chain: Chain,
+        cells: Option<Box<CellsResult>>,
+        uplink: &Uplink<T>,
+    ) -> RunResult {
         let down = self.recorder.flow_numbers().filter(|flow| !self.is_upload(*flow as u32));
-        let of_radio = Evidence::of(stack, &self.recorder, self.plan.mtu, down);
+        let of_radio = Evidence::of_cells(stacks, &self.recorder, self.plan.mtu, down);
         let evidence = Evidence { uplink: uplink.broken_conservation(), ..of_radio };
         self.plan.gather(Ended {
             end,
             recorder: &self.recorder,
-            chain: Chain::of(stack, end),
-            cells: None,
+            chain,
+            cells,
             backlogs: self.backlogs.as_deref_mut(),
             uplink: uplink.finish(),
             reports: ReportsResult::default(),

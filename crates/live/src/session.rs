@@ -140,6 +140,10 @@ impl Session {
         watch: &mut W,
         taps: Taps<'_>,
     ) -> Result<Outcome, SystemError> {
+        if config.cells.is_some() && (taps.reports.is_some() || taps.middle.is_some()) {
+            let why = "reports of the radio and a proxy are for a scenario with one cell";
+            return Err(SystemError::new("start a live run", why));
+        }
         if let Some(links) = &self.attach {
             return self.attached(links, config, options, watch, taps);
         }

@@ -24,6 +24,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("download-pages-call", include_str!("../../../scenarios/download-pages-call.toml")),
     ("several-ues", include_str!("../../../scenarios/several-ues.toml")),
     ("two-cells-walk", include_str!("../../../scenarios/two-cells-walk.toml")),
+    ("two-cells-live", include_str!("../../../scenarios/two-cells-live.toml")),
     ("train-handovers", include_str!("../../../scenarios/train-handovers.toml")),
     ("train-no-forwarding", include_str!("../../../scenarios/train-no-forwarding.toml")),
     ("dual-connectivity", include_str!("../../../scenarios/dual-connectivity.toml")),

@@ -22,7 +22,10 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let plan = Plan::of(&args.file, &args.scenario, grid, &args.method, 1)?.at_first_point();
     // A method with a proxy has one in its live run too.
     for chosen in plan.firsts() {
-        proxy_of_method(&chosen?).map_err(Failure::Usage)?;
+        let chosen = chosen?;
+        if proxy_of_method(&chosen).map_err(Failure::Usage)?.is_some() {
+            plan.check_one_cell(&chosen)?;
+        }
     }
     privilege().map_err(|e| Failure::usage(&e))?;
     // Covers all runs and the time between them: a process that has listened to a signal once is
@@ -163,7 +166,7 @@ fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Made,
         if !more || comparable(&outcome) || outcome.interrupted || outcome.report.fault.is_some() {
             break (outcome, beside.proxy);
         }
-        let took = chosen.config.stack.mac.slot().period.times(outcome.report.lateness.slots);
+        let took = chosen.config.tick().times(outcome.report.lateness.slots);
         left = left.saturating_sub(took + PAUSE);
         say(&format!("{}: late after {took}; once more in {PAUSE}", chosen.job.method));
         pause(stop);

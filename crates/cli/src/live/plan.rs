@@ -104,16 +104,20 @@ impl Plan {
     /// The run of `job`.
     pub(super) fn chosen(&self, job: &Job) -> Result<Chosen<'_>, Failure> {
         let config = self.scenario.world(job).map_err(|e| Failure::usage(&e))?;
-        if let Some(cells) = &config.cells {
-            return Err(Failure::Usage(format!(
-                "{}: field `cell` (method {}): found {} cells; a live run has one cell: allowed is \
-                 no `[[cell]]`, or `justfull run`",
-                self.file.display(),
-                job.method,
-                cells.cells.len()
-            )));
-        }
         Ok(Chosen { scenario: &self.scenario, job: job.clone(), config })
+    }
+
+    /// Refuses several cells for a run of `chosen` with reports of the radio or with a proxy.
+    pub(super) fn check_one_cell(&self, chosen: &Chosen<'_>) -> Result<(), Failure> {
+        let Some(cells) = &chosen.config.cells else { return Ok(()) };
+        Err(Failure::Usage(format!(
+            "{}: field `cell` (method {}): found {} cells; live, reports of the radio and a proxy \
+             are for one cell: allowed is no `[[cell]]`, or a run without `--reports`, `--rnis`, \
+             `--proxy` and `proxy.control`",
+            self.file.display(),
+            chosen.job.method,
+            cells.cells.len()
+        )))
     }
 
     /// The runs in the order of execution, each with its position: each method at each point once,

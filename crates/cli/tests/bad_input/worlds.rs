@@ -284,9 +284,9 @@ fn a_live_run_refuses_several_cells_and_a_scenario_and_a_method_with_a_proxy() {
          allowed is a method without one, *",
     );
     refused(
-        &of(&["two-cells-walk"]),
-        "two-cells-walk: field `cell` (method Vanilla): found 2 cells; a live run has one cell: \
-         allowed is no `[[cell]]`, *",
+        &of(&["two-cells-walk", "--reports", "reports.jsonl"]),
+        "two-cells-walk: field `cell` (method Vanilla): found 2 cells; live, reports of the radio \
+         and a proxy are for one cell: allowed is no `[[cell]]`, or a run without `--reports`, *",
     );
 }
 

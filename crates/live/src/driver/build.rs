@@ -2,6 +2,7 @@
 
 use super::flows::{self, FlowTable};
 use super::outlet::Outlet;
+use super::radio::Radio;
 use super::side::Side;
 use super::waiting::Waiting;
 use super::wan::Wan;
@@ -14,7 +15,6 @@ use crate::report::Account;
 use crate::reports::ReportStream;
 use justfull_base::{BitRate, ConfigError, Duration, Instant};
 use justfull_net::{Port, SystemError};
-use justfull_ran::Stack;
 use justfull_run::uplink::Uplink;
 use justfull_run::wire::Wires;
 use justfull_run::{CoreLoss, FlowConfig, UplinkConfig, WorldConfig};
@@ -30,9 +30,15 @@ fn uplink(
     let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
     let way = of_radio.beyond(config.stack.rlc.f1.delay);
     let uplink = Uplink::new(&way, ues, delays, Instant::ZERO + config.warmup, seed);
+    let moves = config.cells.as_ref().is_some_and(|cells| cells.moves());
+    let uplink = if moves { uplink.with_moves(ues) } else { uplink };
     let sleeps = config.stack.ues.iter().any(|ue| ue.drx.is_some());
     let uplink = if sleeps { uplink.with_drx(ues) } else { uplink };
-    uplink.with_statuses(config.stack.mac.status_way()).with_stack(of_radio)
+    let uplink = uplink.with_statuses(config.stack.mac.status_way());
+    match &config.cells {
+        None => uplink.with_stack(of_radio),
+        Some(cells) => uplink.with_stacks(of_radio, cells, &config.stack),
+    }
 }
 
 /// Checks `config` and `options` for a run with this number of UEs' `interfaces`.
@@ -63,8 +69,7 @@ impl<P: Port> Live<P> {
     ) -> Result<Self, SystemError> {
         let refused = |reason: String| SystemError::new("start a live run", reason);
         let record = LiveRecorder::new(config).map_err(|e| refused(e.to_string()))?;
-        let mut stack = Stack::new(&config.stack).map_err(|e| refused(e.to_string()))?;
-        stack.count_awake_from(Instant::ZERO + config.warmup);
+        let radio = Radio::new(config).map_err(|e| refused(e.to_string()))?;
         check(config, options, ends.ues.len()).map_err(refused)?;
         let (mut ue_of, mut any_ue, mut ues) = (BTreeMap::new(), None, Vec::new());
         for (ue, end) in (0u32..).zip(ends.ues) {
@@ -101,7 +106,7 @@ impl<P: Port> Live<P> {
             down: Account::default(),
             up: Account::default(),
             mtu: config.stack.mtu,
-            slot: config.stack.tick(),
+            slot: config.tick(),
             wake: options.wake,
             read: options.read,
             give_up: options.give_up,
@@ -110,7 +115,7 @@ impl<P: Port> Live<P> {
             wan: None,
             reports: None,
             fault: None,
-            stack,
+            radio,
             waiting: Waiting::on(&ues)
                 .map_err(|e| SystemError::new("watch the UEs' interfaces", e))?,
             ues,
@@ -162,10 +167,13 @@ impl<P: Port> Live<P> {
         Ok(self)
     }
 
-    /// Sends the cell's reports about its UEs to the listeners of `reports`.
+    /// Sends the cell's reports about its UEs to the listeners of `reports`. Several cells send
+    /// none.
     #[must_use]
     pub fn reporting(mut self, reports: ReportStream) -> Self {
-        self.stack.start_reports();
+        if let Radio::Cell(stack) = &mut self.radio {
+            stack.start_reports();
+        }
         self.reports = Some(reports);
         self
     }

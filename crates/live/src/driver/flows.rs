@@ -1,9 +1,10 @@
 //! The flows of a live run. A flow opens on the stack at its first packet, and closes when another
 //! needs its place.
 
+use super::radio::Radio;
 use crate::recorder::LiveRecorder;
 use justfull_base::{Dscp, Duration, Instant};
-use justfull_ran::{FiveTuple, Stack};
+use justfull_ran::FiveTuple;
 use justfull_run::WorldConfig;
 use justfull_run::uplink::Uplink;
 use std::collections::BTreeMap;
@@ -63,7 +64,7 @@ impl OnTheirWay {
 
 /// The parts of a run in which a new flow is opened.
 pub(super) struct Members<'a> {
-    pub(super) stack: &'a mut Stack,
+    pub(super) radio: &'a mut Radio,
     pub(super) uplink: &'a mut Uplink<u64>,
     pub(super) record: &'a mut LiveRecorder,
     pub(super) on_their_way: &'a OnTheirWay,
@@ -158,13 +159,13 @@ impl FlowTable {
         delays: &[Duration],
         members: Members<'_>,
     ) -> Flow {
-        let Members { stack, uplink, record, on_their_way } = members;
+        let Members { radio, uplink, record, on_their_way } = members;
         let (tuple, dscp) = key;
         let pipe_of = |delay| delays.iter().position(|d| *d == delay).unwrap_or(0) as u32;
         if self.entries.len() >= self.most {
             if let Some(entry) = self.idle(on_their_way) {
                 let number = self.entries[entry as usize].flow.number;
-                stack.reopen_flow(number, ue, tuple, *dscp);
+                radio.reopen_flow(number, ue, tuple, *dscp);
                 uplink.reopen_flow(number, ue, tuple, *dscp);
                 let opened = record.reopen(now, number, ue, tuple, *dscp);
                 let flow =
@@ -182,7 +183,7 @@ impl FlowTable {
                 return *flow;
             }
         }
-        let number = stack.open_flow(ue, tuple, *dscp);
+        let number = radio.open_flow(ue, tuple, *dscp);
         uplink.open_flow(ue, tuple, *dscp);
         let opened = record.open(now, ue, tuple, *dscp);
         let flow = Flow { number, pipe: pipe_of(opened.extra_delay), tracked: opened.low_latency };

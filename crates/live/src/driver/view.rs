@@ -44,7 +44,7 @@ impl Watch for () {
 impl<P: Port> Live<P> {
     pub(super) fn view(&self, lateness: &Lateness) -> View {
         View {
-            backlog_packets: self.stack.backlog_packets(),
+            backlog_packets: self.radio.backlog_packets(),
             counts: self.side.counts,
             down: self.down,
             up: self.up,
@@ -52,7 +52,7 @@ impl<P: Port> Live<P> {
             aged_flows: self.flows.aged,
             shared_packets: self.flows.shared_packets,
             names: self.side.by_name.view(),
-            unit: self.stack.slot_unit(),
+            unit: self.radio.slot_unit(),
             lateness: lateness.report(),
         }
     }
