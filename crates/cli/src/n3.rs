@@ -37,6 +37,7 @@ fn status(value: &Value) -> String {
     lines.add("connections", plain(&value["flows"]));
     lines.add_group("packets", &value["packets"]);
     lines.add_group("passed", &value["passed"]);
+    lines.add("joined", plain(&value["joined"]));
     lines.add("refused", plain(&value["refused"]));
     lines.add("encrypted", plain(&value["encrypted"]));
     lines.add("last unopened", plain(&value["last_unopened"]));

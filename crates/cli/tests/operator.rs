@@ -332,7 +332,7 @@ fn every_command_of_the_guide_to_f1_u_works_as_written() {
 fn every_command_of_the_guide_to_n3_works_as_written() {
     room::room("every_command_of_the_guide_to_n3_works_as_written", |folder| {
         let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
-        let tunnels = Tunnels::build(&chain, 0);
+        let tunnels = Tunnels::build(&chain, 0, false);
         let [install, run, watch, remove] = &blocks(N3, "sh")[..] else {
             panic!("the guide's blocks of commands are others: {:?}", blocks(N3, "sh"));
         };

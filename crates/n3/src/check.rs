@@ -3,7 +3,7 @@
 use crate::config::N3Config;
 use crate::service::{detours, mtu};
 use justfull_net::clock::now;
-use justfull_net::{Capability, Copies, Detour, DetourConfig, Domain, router};
+use justfull_net::{Capability, Copies, Detour, DetourConfig, Domain, Port, router};
 use std::thread;
 use std::time::Duration;
 
@@ -36,16 +36,19 @@ fn interfaces(config: &N3Config) -> Result<String, String> {
 }
 
 fn trial(config: &N3Config) -> Result<String, String> {
+    let mut joins = true;
     for real in detours(config) {
         // Neither a running stage nor the other detour uses this table.
         let table = real.table ^ 1 << 24;
         let trial =
             DetourConfig { device: "jftry".into(), incoming: NOWHERE.into(), table, ..real };
-        drop(Detour::install(&trial, false).map_err(|e| e.reason)?);
+        joins &= Detour::install(&trial, false).map_err(|e| e.reason)?.joins();
     }
     let place = &config.place;
     let (first, second) = (place.table, place.table + 1);
-    Ok(format!("two TUN devices, tables {first} and {second}, priority {}", place.priority))
+    let packets = if joins { "packets of several datagrams" } else { "single datagrams" };
+    let priority = place.priority;
+    Ok(format!("two TUN devices for {packets}, tables {first} and {second}, priority {priority}"))
 }
 
 fn domain(config: &N3Config) -> Result<String, String> {

@@ -115,48 +115,62 @@ impl Header {
 
     /// Its length in octets.
     pub(crate) fn len(&self) -> usize {
+        self.outer_len() + self.message_len()
+    }
+
+    /// Octets of IP's and UDP's headers.
+    pub(crate) fn outer_len(&self) -> usize {
         let ip = if self.from.is_ipv6() { IPV6_BYTES } else { IPV4_BYTES };
+        ip + UDP_BYTES
+    }
+
+    /// Octets of GTP-U's header, with its extension headers.
+    pub(crate) fn message_len(&self) -> usize {
         let optional = if self.octets > 0 { OPTIONAL + usize::from(self.octets) } else { 0 };
-        ip + UDP_BYTES + GTPU_BYTES + optional
+        GTPU_BYTES + optional
     }
 
     /// Writes the header in front of the T-PDU `room[at..]`, and returns where the packet begins.
     /// None if `room` is too small or the packet too long. `number` is the IPv4 identification.
-    /// Without `sums` the UDP checksum is 0.
-    pub(crate) fn write(
-        &self,
-        room: &mut [u8],
-        at: usize,
-        number: u16,
-        sums: bool,
-    ) -> Option<usize> {
+    pub(crate) fn write(&self, room: &mut [u8], at: usize, number: u16) -> Option<usize> {
         let begin = at.checked_sub(self.len())?;
         let packet = &mut room[begin..];
-        let ip_bytes = if self.from.is_ipv6() { IPV6_BYTES } else { IPV4_BYTES };
-        let total = u16::try_from(packet.len()).ok()?;
-        let udp = total - ip_bytes as u16;
-        self.write_ip(packet, total, number);
-        let header = &mut packet[ip_bytes..];
-        header[..2].copy_from_slice(&self.source_port.to_be_bytes());
-        header[2..4].copy_from_slice(&gtpu::PORT.to_be_bytes());
-        header[4..6].copy_from_slice(&udp.to_be_bytes());
-        header[6..8].fill(0);
-        let message = &mut header[UDP_BYTES..];
-        let extended = if self.octets > 0 { EXTENDED } else { 0 };
-        message[..2].copy_from_slice(&[VERSION_1 | extended, gtpu::G_PDU]);
-        let stated = udp - (UDP_BYTES + GTPU_BYTES) as u16;
-        message[2..4].copy_from_slice(&stated.to_be_bytes());
-        message[4..8].copy_from_slice(&self.tunnel.teid.to_be_bytes());
-        if self.octets > 0 {
-            message[8..12].copy_from_slice(&[0, 0, 0, self.first]);
-            let octets = usize::from(self.octets);
-            message[12..12 + octets].copy_from_slice(&self.extensions[..octets]);
-        }
-        if sums && (self.checksummed || self.from.is_ipv6()) {
-            let sum = udp_checksum(packet, ip_bytes);
-            packet[ip_bytes + 6..ip_bytes + 8].copy_from_slice(&sum.to_be_bytes());
+        let (total, outer) = (packet.len(), self.outer_len());
+        u16::try_from(total).ok()?;
+        self.write_message(&mut packet[outer..], total - self.len());
+        self.write_outer(packet, total, number);
+        if self.checksummed || self.from.is_ipv6() {
+            let ip = outer - UDP_BYTES;
+            let sum = udp_checksum(packet, ip);
+            packet[ip + 6..outer].copy_from_slice(&sum.to_be_bytes());
         }
         Some(begin)
+    }
+
+    /// Writes GTP-U's header of a T-PDU of `length` octets to the start of `out`.
+    pub(crate) fn write_message(&self, out: &mut [u8], length: usize) {
+        let extended = if self.octets > 0 { EXTENDED } else { 0 };
+        out[..2].copy_from_slice(&[VERSION_1 | extended, gtpu::G_PDU]);
+        let stated = self.message_len() - GTPU_BYTES + length;
+        out[2..4].copy_from_slice(&(stated as u16).to_be_bytes());
+        out[4..8].copy_from_slice(&self.tunnel.teid.to_be_bytes());
+        if self.octets > 0 {
+            out[8..12].copy_from_slice(&[0, 0, 0, self.first]);
+            let octets = usize::from(self.octets);
+            out[12..12 + octets].copy_from_slice(&self.extensions[..octets]);
+        }
+    }
+
+    /// Writes IP's and UDP's headers of a packet of `total` octets, at most 65 535, to the start of
+    /// `out`. The UDP checksum is 0.
+    pub(crate) fn write_outer(&self, out: &mut [u8], total: usize, number: u16) {
+        let udp = self.outer_len() - UDP_BYTES;
+        self.write_ip(out, total as u16, number);
+        let header = &mut out[udp..];
+        header[..2].copy_from_slice(&self.source_port.to_be_bytes());
+        header[2..4].copy_from_slice(&gtpu::PORT.to_be_bytes());
+        header[4..6].copy_from_slice(&((total - udp) as u16).to_be_bytes());
+        header[6..8].fill(0);
     }
 
     fn write_ip(&self, packet: &mut [u8], total: u16, number: u16) {

@@ -10,11 +10,14 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+mod batch;
 mod check;
 mod config;
+mod datagrams;
 mod header;
 pub mod machine;
 mod packet;
+mod repeat;
 mod segments;
 mod service;
 mod status;

@@ -10,6 +10,7 @@ use crate::config::TunnelsConfig;
 use crate::header::{self, Header, Tunnel};
 pub use crate::packet::Direction;
 use crate::packet::{self, ACK, FIN, Ip, RST, SYN, Tcp};
+use crate::repeat::repeats;
 use crate::tables::{FlowKey, Tables, Taken};
 use justfull_base::Instant;
 use justfull_nru::{Message, gtpu};
@@ -71,6 +72,8 @@ pub struct Machine {
     number: u16,
     /// The last tunnel that was not open.
     unopened: Option<Tunnel>,
+    /// The last message had a header that is kept.
+    kept: bool,
 }
 
 impl Machine {
@@ -85,6 +88,7 @@ impl Machine {
             mtu,
             number: 0,
             unopened: None,
+            kept: false,
         }
     }
 
@@ -120,10 +124,40 @@ impl Machine {
         direction: Direction,
         packet: &mut [u8],
     ) -> Option<Range<usize>> {
-        let place = self.decide(now, direction, packet)?;
+        let outer = Ip::read(packet)?;
+        let at = outer.tunnelled(packet)?;
+        self.on_datagram(now, direction, packet, &outer, at..outer.end)
+    }
+
+    /// As [`Self::on_outer`], for the message at `place` of a packet with the headers `outer`.
+    pub(crate) fn on_datagram(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        packet: &mut [u8],
+        outer: &Ip,
+        place: Range<usize>,
+    ) -> Option<Range<usize>> {
+        let place = self.decide(now, direction, packet, outer, place)?;
         self.counts.taken += 1;
         self.clamp(&mut packet[place.clone()]);
         Some(place)
+    }
+
+    /// As [`Self::on_datagram`], for the message at `place` which follows the message at `last`, at
+    /// the same instant and in the same packet. The T-PDU `inner` of `last` has gone to the proxy.
+    pub(crate) fn on_next(
+        &mut self,
+        packet: &[u8],
+        last: &Range<usize>,
+        inner: &Range<usize>,
+        place: Range<usize>,
+    ) -> Option<Range<usize>> {
+        let headers = inner.start - last.start;
+        let next = &packet[place.clone()];
+        let same = self.kept && repeats(&packet[last.clone()], next, headers);
+        self.counts.taken += u64::from(same);
+        same.then_some(place.start + headers..place.end)
     }
 
     fn decide(
@@ -131,18 +165,18 @@ impl Machine {
         now: Instant,
         direction: Direction,
         packet: &[u8],
+        outer: &Ip,
+        place: Range<usize>,
     ) -> Option<Range<usize>> {
-        let outer = Ip::read(packet)?;
-        let at = outer.tunnelled(packet)?;
-        let Ok(message) = Message::read(&packet[at..outer.end]) else {
+        let Ok(message) = Message::read(&packet[place.clone()]) else {
             self.counts.malformed += 1;
             return None;
         };
         if message.kind != gtpu::G_PDU {
-            self.on_message(now, &outer, &message);
+            self.on_message(now, outer, &message);
             return None;
         }
-        let payload = outer.end - message.payload.len();
+        let payload = place.end - message.payload.len();
         let inner = Ip::read(message.payload).filter(|ip| ip.end == message.payload.len());
         let Some(inner) = inner else {
             self.counts.malformed += 1;
@@ -157,7 +191,8 @@ impl Machine {
             return None;
         }
         self.counts.numbered += u64::from(message.sequence.is_some());
-        let header = Header::read(packet, &outer, &message);
+        let header = Header::read(packet, outer, &message);
+        self.kept = header.is_some();
         self.counts.other_extensions += u64::from(header.is_none());
         if !self.tables.store(now, direction, ue, header.as_ref()) {
             self.counts.over_limit += 1;
@@ -171,7 +206,7 @@ impl Machine {
                 false
             }
         };
-        goes.then_some(payload..outer.end)
+        goes.then_some(payload..place.end)
     }
 
     /// True if a T-PDU of TCP goes to the proxy.
@@ -260,7 +295,7 @@ impl Machine {
         at: usize,
     ) -> Option<usize> {
         let route = self.route(now, direction, room.get(at..)?)?;
-        self.wrap(&route, room, at, true)
+        self.wrap(&route, room, at)
     }
 
     /// Takes a packet that the proxy's domain sends towards `direction`; it may hold several
@@ -275,19 +310,20 @@ impl Machine {
     }
 
     /// Puts the packet `room[at..]` into a tunnel. Returns where the outer packet begins; none if
-    /// it is too long. Without `sums` the UDP checksum is 0.
-    pub(crate) fn wrap(
-        &mut self,
-        route: &Route,
-        room: &mut [u8],
-        at: usize,
-        sums: bool,
-    ) -> Option<usize> {
+    /// it is too long.
+    pub(crate) fn wrap(&mut self, route: &Route, room: &mut [u8], at: usize) -> Option<usize> {
         self.clamp(&mut room[at..]);
-        self.number = self.number.wrapping_add(1);
-        let begin = route.0.write(room, at, self.number, sums)?;
-        self.counts.returned += 1;
+        let begin = route.0.write(room, at, self.number.wrapping_add(1))?;
+        self.numbers(1);
         Some(begin)
+    }
+
+    /// Counts `packets` that go into a tunnel. Returns the IPv4 identification of the first.
+    pub(crate) fn numbers(&mut self, packets: u16) -> u16 {
+        let first = self.number.wrapping_add(1);
+        self.number = self.number.wrapping_add(packets);
+        self.counts.returned += u64::from(packets);
+        first
     }
 
     fn way(&mut self, now: Instant, direction: Direction, bytes: &[u8]) -> Option<Header> {
@@ -325,7 +361,7 @@ impl Machine {
 
 /// The tunnel of a packet, with its headers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Route(Header);
+pub(crate) struct Route(pub(crate) Header);
 
 /// UE and server of a packet.
 fn ends(direction: Direction, ip: &Ip) -> (IpAddr, IpAddr) {

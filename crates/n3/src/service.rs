@@ -2,17 +2,14 @@
 //! routing domain.
 
 use crate::ask::{Ask, Asker, What};
+use crate::batch::{Buffers, Way};
 use crate::config::N3Config;
-use crate::machine::{Direction, HEADROOM, Machine};
-use crate::segments::{Join, Pack};
+use crate::machine::{Direction, Machine};
 use crate::status::{self, Seen, Totals};
 use justfull_base::Instant;
 use justfull_net::clock::{Clock, SlotClock};
 use justfull_net::questions::Servers;
-use justfull_net::segments::{Cut, LONGEST};
-use justfull_net::{
-    Copies, Detour, DetourConfig, Domain, OFFLOAD_PREFIX, Port, Stop, SystemError, router,
-};
+use justfull_net::{Copies, Detour, DetourConfig, Domain, Port, Stop, SystemError, router};
 use justfull_nru::gtpu;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -21,10 +18,6 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, channel};
 
-/// Packets read from one device before the next device.
-const PACKETS: usize = 64;
-/// Offset of an inner packet that gets headers and a prefix.
-const AT: usize = OFFLOAD_PREFIX + HEADROOM;
 /// Turns between two checks for requests and signals.
 const TURNS: usize = 64;
 /// Time between two checks for requests and signals while no packet comes, in ms.
@@ -48,12 +41,7 @@ struct Service {
     /// Copies of IPsec packets at both interfaces.
     esp: [Copies; 2],
     asks: Receiver<Ask>,
-    /// A buffer for one packet with its headers, and one for a packet of the domain, which may hold
-    /// many segments.
-    buffer: Vec<u8>,
-    joined: Vec<u8>,
-    join: Join,
-    pack: Pack,
+    buffers: Buffers,
     /// Number of unopened tunnels when the log last named one.
     named: u64,
     esp_named: bool,
@@ -113,10 +101,7 @@ pub fn run(config: &N3Config, ready: impl FnOnce()) -> Result<(), SystemError> {
         domain,
         esp,
         asks,
-        buffer: vec![0; AT + LONGEST],
-        pack: Pack::new(),
-        joined: vec![0; OFFLOAD_PREFIX + LONGEST],
-        join: Join::new(),
+        buffers: Buffers::new(),
         named: 0,
         esp_named: false,
     };
@@ -130,13 +115,15 @@ pub fn run(config: &N3Config, ready: impl FnOnce()) -> Result<(), SystemError> {
 impl Service {
     fn serve(&mut self, stop: &Stop) -> io::Result<()> {
         while !stop.requested() {
-            self.wait()?;
+            let copies = self.wait()?;
             for _ in 0..TURNS {
                 if !self.turn()? {
                     break;
                 }
             }
-            self.look_at_esp()?;
+            if copies {
+                self.look_at_esp()?;
+            }
             let now = self.clock.now();
             self.machine.sweep(now);
             self.warn();
@@ -145,14 +132,14 @@ impl Service {
         Ok(())
     }
 
-    /// Waits for packets.
-    fn wait(&mut self) -> io::Result<()> {
+    /// Waits for packets; true if copies of IPsec packets are among them.
+    fn wait(&mut self) -> io::Result<bool> {
         let [ue, net] = self.domain.devices();
         let [uplink, downlink] = &self.detours;
         let detours = [uplink.descriptor(), downlink.descriptor()].into_iter().flatten();
         let devices = [ue.as_fd(), net.as_fd()];
         let esp = self.esp.each_ref().map(AsFd::as_fd);
-        let all = detours.chain(devices).chain(esp);
+        let all = esp.into_iter().chain(devices).chain(detours);
         let mut fds: [Option<PollFd<'_>>; 6] = [const { None }; 6];
         all.zip(&mut fds).for_each(|pair: (BorrowedFd<'_>, _)| {
             *pair.1 = Some(PollFd::new(pair.0, PollFlags::POLLIN));
@@ -160,7 +147,9 @@ impl Service {
         let mut fds =
             fds.map(|fd| fd.unwrap_or(PollFd::new(self.esp[0].as_fd(), PollFlags::empty())));
         match poll(&mut fds, PollTimeout::from(LOOK_MS)) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Ok(_) | Err(Errno::EINTR) => {
+                Ok(fds[..self.esp.len()].iter().any(|fd| fd.any().unwrap_or(true)))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -169,92 +158,37 @@ impl Service {
     fn turn(&mut self) -> io::Result<bool> {
         let mut more = false;
         for direction in DIRECTIONS {
-            more |= self.outer(direction)?;
+            let (mut way, buffers) = self.way(direction, direction);
+            more |= way.outer(buffers)?;
         }
         for direction in DIRECTIONS {
-            more |= self.inner(direction)?;
+            let (mut way, buffers) = self.way(direction, direction.other());
+            more |= way.inner(buffers)?;
         }
         Ok(more)
     }
 
-    /// Packets of the tunnels.
-    fn outer(&mut self, direction: Direction) -> io::Result<bool> {
-        let now = self.clock.now();
+    /// A direction with the detour of its tunnels, and the device of the domain at which packets of
+    /// the direction `at` arrive.
+    fn way(&mut self, direction: Direction, at: Direction) -> (Way<'_>, &mut Buffers) {
         let [ue, net] = self.domain.devices();
-        let device = if direction == Direction::Uplink { ue } else { net };
-        let detour = &mut self.detours[direction as usize];
-        let (join, refused) = (&mut self.join, &mut self.totals.refused);
-        let mut count = |sent: io::Result<bool>| *refused += u64::from(!sent.unwrap_or(false));
-        let mut more = true;
-        for _ in 0..PACKETS {
-            let Some(length) = detour.receive(&mut self.buffer)? else {
-                more = false;
-                break;
-            };
-            let whole = &mut self.buffer[..length];
-            let Some((prefix, packet)) = whole.split_at_mut_checked(OFFLOAD_PREFIX) else {
-                continue;
-            };
-            let Some(inner) = self.machine.on_outer(now, direction, packet) else {
-                self.totals.passed[direction as usize] += 1;
-                prefix.fill(0);
-                count(detour.send(whole));
-                continue;
-            };
-            if join.add(&packet[inner.clone()]) {
-                continue;
-            }
-            join.take().into_iter().for_each(|joined| count(device.send(joined)));
-            if !join.begin(&packet[inner.clone()]) {
-                // The headers of the tunnel are longer than the prefix.
-                let begin = inner.start - OFFLOAD_PREFIX;
-                packet[begin..inner.start].fill(0);
-                count(device.send(&packet[begin..inner.end]));
-            }
-        }
-        join.take().into_iter().for_each(|joined| count(device.send(joined)));
-        Ok(more)
-    }
-
-    /// Packets of the domain. Packets towards the servers are uplink.
-    fn inner(&mut self, direction: Direction) -> io::Result<bool> {
-        let now = self.clock.now();
-        let [ue, net] = self.domain.devices();
-        let device = if direction == Direction::Uplink { net } else { ue };
-        let detour = &mut self.detours[direction as usize];
-        for _ in 0..PACKETS {
-            let Some(length) = device.receive(&mut self.joined)? else { return Ok(false) };
-            let whole = &self.joined[..length];
-            let Some(mut cut) = Cut::new(whole) else { continue };
-            let whole = &whole[OFFLOAD_PREFIX..];
-            let Some(route) = self.machine.route(now, direction, whole) else { continue };
-            let refused = &mut self.totals.refused;
-            let mut count = |sent: io::Result<bool>| *refused += u64::from(!sent.unwrap_or(false));
-            let (pack, joins) = (&mut self.pack, detour.takes_joined() && cut.is_many());
-            while let Some(length) = cut.next(whole, &mut self.buffer[AT..]) {
-                let packet = &mut self.buffer[..AT + length];
-                let Some(begin) = self.machine.wrap(&route, packet, AT, !joins) else {
-                    count(Ok(false));
-                    continue;
-                };
-                if !joins {
-                    let begin = begin - OFFLOAD_PREFIX;
-                    packet[begin..begin + OFFLOAD_PREFIX].fill(0);
-                    count(detour.send(&packet[begin..]));
-                } else if !pack.add(&packet[begin..]) {
-                    pack.take().into_iter().for_each(|packed| count(detour.send(packed)));
-                    pack.begin(&packet[begin..]);
-                }
-            }
-            pack.take().into_iter().for_each(|packed| count(detour.send(packed)));
-        }
-        Ok(true)
+        let way = Way {
+            now: self.clock.now(),
+            direction,
+            machine: &mut self.machine,
+            totals: &mut self.totals,
+            device: if at == Direction::Uplink { ue } else { net },
+            detour: &mut self.detours[direction as usize],
+        };
+        (way, &mut self.buffers)
     }
 
     fn look_at_esp(&mut self) -> io::Result<()> {
+        // The kernel copies so many bytes of each.
+        let mut begin = [0; 64];
         for copies in &mut self.esp {
             for _ in 0..COPIES {
-                if copies.receive(&mut self.buffer)?.is_none() {
+                if copies.receive(&mut begin)?.is_none() {
                     break;
                 }
                 self.totals.esp += 1;

@@ -10,6 +10,8 @@ use std::fmt::Write;
 pub(crate) struct Totals {
     /// Unchanged datagrams of the uplink and of the downlink.
     pub(crate) passed: [u64; 2],
+    /// Packets of several datagrams, as they were read.
+    pub(crate) joined: u64,
     /// Packets that the kernel did not take.
     pub(crate) refused: u64,
     /// Packets of IPsec.
@@ -35,6 +37,7 @@ pub(crate) fn status(seen: &Seen<'_>) -> String {
         "flows": flows,
         "packets": seen.machine.counts(),
         "passed": { "uplink": uplink, "downlink": downlink },
+        "joined": seen.totals.joined,
         "refused": seen.totals.refused,
         "encrypted": seen.totals.esp,
         "last_unopened": unopened,
@@ -88,6 +91,12 @@ pub(crate) fn metrics(seen: &Seen<'_>) -> String {
     let [uplink, downlink] = totals.passed.map(|count| count as f64);
     let ways = [("{direction=\"uplink\"}", uplink), ("{direction=\"downlink\"}", downlink)];
     metric("passed_total", "counter", "Datagrams that passed unchanged.", &ways);
+    metric(
+        "joined_total",
+        "counter",
+        "Packets of several datagrams.",
+        &[("", totals.joined as f64)],
+    );
     metric("refused_total", "counter", "Those the kernel refused.", &[("", totals.refused as f64)]);
     metric("encrypted_total", "counter", "Packets of IPsec.", &[("", totals.esp as f64)]);
     text

@@ -31,10 +31,15 @@ pub(super) const fn add(one: u16, other: u16) -> u16 {
 /// Fills in the checksum of the bytes from `start` to the end. Its field is at offset `field` and
 /// holds the sum of the pseudo header (VIRTIO 1.2, section 5.1.6.2). False if the field is outside.
 pub(super) fn complete(packet: &mut [u8], start: usize, field: usize) -> bool {
+    complete_with(packet, start, field, 0)
+}
+
+/// As [`complete`], for an even number of bytes after which others follow, with the sum `more`.
+pub(super) fn complete_with(packet: &mut [u8], start: usize, field: usize, more: u16) -> bool {
     if field < start || field + 2 > packet.len() {
         return false;
     }
-    let checksum = match !sum(&packet[start..]) {
+    let checksum = match !add(sum(&packet[start..]), more) {
         // In UDP zero means "no checksum"; 0xffff replaces it (RFC 768).
         0 if field - start == UDP => 0xffff,
         other => other,

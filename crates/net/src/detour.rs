@@ -13,7 +13,7 @@
 //! Datagrams pass the forward hook of the firewall twice, and their TTL falls by two.
 
 use std::fs;
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -49,7 +49,7 @@ pub struct DetourConfig {
     pub table: u32,
     /// Priority of the rule that leads to the table.
     pub priority: u32,
-    /// Each packet has a [prefix](crate::OFFLOAD_PREFIX), and one write may hold several datagrams.
+    /// Each packet has a [prefix](crate::OFFLOAD_PREFIX), and may hold several datagrams.
     pub prefixed: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Detour {
     config: DetourConfig,
     tun: Tun,
     owned: bool,
-    takes_joined: bool,
+    joins: bool,
 }
 
 impl Detour {
@@ -93,12 +93,12 @@ impl Detour {
     fn build(config: &DetourConfig, replace: bool) -> io::Result<Self> {
         let name = format!("{}{}", config.device, std::process::id());
         let name = LinkName::new(&name).map_err(io::Error::other)?;
-        let (tun, takes_joined) = match config.prefixed {
+        let (tun, joins) = match config.prefixed {
             true => Tun::create_prefixed(name)?,
             false => (Tun::create_passing(name)?, false),
         };
         let (netlink, config) = (Netlink::open()?, config.clone());
-        let mut detour = Self { netlink, config, tun, owned: !replace, takes_joined };
+        let mut detour = Self { netlink, config, tun, owned: !replace, joins };
         let index = index_of(&name)?;
         detour.netlink.shape(index, mtu(&detour.config.incoming), QUEUE_PACKETS)?;
         // A datagram comes back from the device with another's source address.
@@ -125,10 +125,13 @@ impl Detour {
         self.tun.name()
     }
 
-    /// True if the kernel accepts several datagrams in one write (Linux 6.2).
-    #[must_use]
-    pub const fn takes_joined(&self) -> bool {
-        self.takes_joined
+    /// Writes `parts` as one packet, which begins with its prefix; false when the device accepts no
+    /// more now.
+    ///
+    /// # Errors
+    /// The device has gone, or fails.
+    pub fn send_parts(&mut self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
+        self.tun.send_parts(parts)
     }
 
     /// Leaves the rule to another process, whose device has the routes already.
@@ -208,6 +211,11 @@ impl Port for Detour {
 
     fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
         self.tun.send(packet)
+    }
+
+    /// True if a packet may hold several datagrams, in both directions (Linux 6.2).
+    fn joins(&self) -> bool {
+        self.joins
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

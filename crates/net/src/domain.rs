@@ -35,6 +35,10 @@ pub const UE: &str = "ue";
 pub const NET: &str = "net";
 /// The MTU of the devices: every packet passes, since it has fit its tunnel.
 const MTU: u32 = 65_535;
+/// Bounds of a packet of many segments from the devices, in bytes and segments: with the headers of
+/// a tunnel around each segment of 1 200 bytes or more, it is at most one packet again.
+const JOINED_BYTES: u32 = 60_000;
+const JOINED_SEGMENTS: u32 = 64;
 /// Length of the devices' queues in packets.
 const QUEUE_PACKETS: u32 = 10_000;
 /// The source address of ICMP errors of a router without an address (RFC 7600 section 4.8).
@@ -105,6 +109,7 @@ fn devices(ues: &[Prefix]) -> io::Result<[Tun; 2]> {
     let [ue, net] = [index_of(&name(UE)?)?, index_of(&name(NET)?)?];
     for link in [ue, net] {
         netlink.shape(link, MTU, QUEUE_PACKETS)?;
+        netlink.bound_segments(link, JOINED_BYTES, JOINED_SEGMENTS)?;
         netlink.up(link)?;
     }
     netlink.add_address(net, DUMMY.into())?;

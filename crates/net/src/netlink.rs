@@ -128,6 +128,12 @@ impl Netlink {
         self.set_link(link, LinkFlags::empty(), attributes)
     }
 
+    /// Bounds the packets of many segments that the kernel sends to a link.
+    pub(super) fn bound_segments(&mut self, link: u32, bytes: u32, most: u32) -> io::Result<()> {
+        let bounds = vec![LinkAttribute::GsoMaxSize(bytes), LinkAttribute::GsoMaxSegs(most)];
+        self.set_link(link, LinkFlags::empty(), bounds)
+    }
+
     fn set_link(
         &mut self,
         link: u32,

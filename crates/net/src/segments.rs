@@ -7,6 +7,8 @@
 //! with each segment, FIN and PSH are on the last segment, CWR is on the first (RFC 3168 section
 //! 6.1.2), and every checksum is complete.
 
+use std::ops::Range;
+
 use crate::checksum;
 
 /// Length in bytes of the prefix of each packet on a device with offloads (`struct
@@ -138,6 +140,12 @@ impl Cut {
         self.many && self.payload + self.size < self.length
     }
 
+    /// Length in bytes of the longest segment with its headers.
+    #[must_use]
+    pub const fn longest(&self) -> usize {
+        if self.many { self.payload + self.size } else { self.length }
+    }
+
     /// Writes the next segment of `packet` to the start of `room`, and returns its length in bytes.
     /// If the segment is longer than `room`, it is not complete in `room`, and the result is the
     /// length of `room`. None after the last segment.
@@ -155,27 +163,43 @@ impl Cut {
             }
             return Some(length);
         }
+        let length = self.payload + self.size.min(self.length - self.at);
+        let Some(out) = room.get_mut(..length) else {
+            self.at += length - self.payload;
+            self.number = self.number.wrapping_add(1);
+            return Some(room.len());
+        };
+        let (head, payload) = self.next_head(packet, out)?;
+        out[head..].copy_from_slice(&packet[payload]);
+        Some(length)
+    }
+
+    /// Writes only the headers of the next segment of `packet` to the start of `room`. Returns their
+    /// length in bytes and the place of the payload in `packet`. None after the last segment, if the
+    /// packet has no form of many segments, or if `room` is too small.
+    pub fn next_head(&mut self, packet: &[u8], room: &mut [u8]) -> Option<(usize, Range<usize>)> {
+        let out = room.get_mut(..self.payload).filter(|_| self.many && self.is_midway())?;
         let begin = self.at;
         let end = self.length.min(begin + self.size);
         self.at = end;
         let number = self.number;
         self.number = number.wrapping_add(1);
-        let length = self.payload + end - begin;
-        let Some(out) = room.get_mut(..length) else { return Some(room.len()) };
-        out[..self.payload].copy_from_slice(&packet[..self.payload]);
-        out[self.payload..].copy_from_slice(&packet[begin..end]);
-        self.head(out, begin, number);
-        Some(length)
+        out.copy_from_slice(&packet[..self.payload]);
+        self.head(out, begin, end, number);
+        let payload = checksum::sum(&packet[begin..end]);
+        checksum::complete_with(out, self.transport, self.checksum, payload);
+        Some((self.payload, begin..end))
     }
 
-    /// Completes the headers of segment `number`. Its payload is at offset `begin` of the packet.
-    fn head(&self, out: &mut [u8], begin: usize, number: u16) {
+    /// Completes the headers `out` of segment `number`. Its payload is `begin..end` of the packet.
+    /// The checksum is then the sum of the pseudo header.
+    fn head(&self, out: &mut [u8], begin: usize, end: usize, number: u16) {
         if out[0] >> 4 == 4 {
             let first = u16::from_be_bytes([out[4], out[5]]);
             out[4..6].copy_from_slice(&first.wrapping_add(number).to_be_bytes());
         }
-        set_length(out);
-        let own = out.len() - self.transport;
+        set_length_to(out, self.payload + end - begin);
+        let own = self.payload + end - begin - self.transport;
         let transport = &mut out[self.transport..];
         if self.tcp {
             let sequence = sequence_of(transport).wrapping_add((begin - self.payload) as u32);
@@ -192,7 +216,6 @@ impl Cut {
         let pseudo = checksum::add(self.pseudo, own as u16);
         let place = self.checksum - self.transport;
         transport[place..place + 2].copy_from_slice(&pseudo.to_be_bytes());
-        checksum::complete(transport, 0, place);
     }
 }
 
@@ -362,7 +385,7 @@ pub fn set_length(packet: &mut [u8]) {
 }
 
 /// As [`set_length`], for a packet of `length` bytes. `packet` has at least its headers.
-fn set_length_to(packet: &mut [u8], length: usize) {
+pub fn set_length_to(packet: &mut [u8], length: usize) {
     if packet[0] >> 4 == 4 {
         packet[2..4].copy_from_slice(&(length as u16).to_be_bytes());
         packet[10..12].fill(0);

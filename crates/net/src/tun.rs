@@ -114,16 +114,22 @@ impl Tun {
     }
 
     /// Creates it as [`Tun::create_passing`] does: each packet has a prefix of [`OFFLOAD_PREFIX`]
-    /// bytes, but no packet that is read is joined. Also returns whether the kernel accepts joined
-    /// UDP datagrams.
+    /// bytes. Also returns whether packets in both directions may hold several UDP datagrams.
     pub(super) fn create_prefixed(name: LinkName) -> io::Result<(Self, bool)> {
         let mut tun = Self::create_with(name, libc::IFF_VNET_HDR)?;
         tun.stays = false;
         // SAFETY: TUNSETOFFLOAD takes a number, on a descriptor that is open.
-        let takes = unsafe { tun_set_offload(tun.file.as_raw_fd(), UDP_OFFLOADS) }.is_ok();
-        // SAFETY: as above.
-        unsafe { tun_set_offload(tun.file.as_raw_fd(), 0) }?;
-        Ok((tun, takes))
+        let joins = unsafe { tun_set_offload(tun.file.as_raw_fd(), UDP_OFFLOADS) }.is_ok();
+        Ok((tun, joins))
+    }
+
+    /// Writes `parts` as one packet, which begins with its prefix; false when the interface accepts
+    /// no more now.
+    ///
+    /// # Errors
+    /// The interface has gone, or fails.
+    pub fn send_parts(&mut self, parts: &[IoSlice<'_>]) -> io::Result<bool> {
+        self.write(parts)
     }
 
     fn create_with(name: LinkName, more: libc::c_int) -> io::Result<Self> {

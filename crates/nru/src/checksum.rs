@@ -1,12 +1,16 @@
 //! The Internet checksum (RFC 1071), and its update when bytes change (RFC 1624, equation 3).
 
 /// The one's complement sum of bytes that begin at an even offset; an odd last byte counts as a
-/// high byte.
+/// high byte. The sum does not depend on the byte order (RFC 1071, section 2 B), so this adds words
+/// of four bytes in the order of this machine.
 #[must_use]
 pub fn sum(bytes: &[u8]) -> u16 {
-    let (words, odd) = bytes.as_chunks::<2>();
-    let words = words.iter().map(|word| u64::from(u16::from_be_bytes(*word)));
-    fold(words.sum::<u64>() + odd.first().map_or(0, |byte| u64::from(*byte) << 8))
+    let (words, rest) = bytes.as_chunks::<4>();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    let words = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word)));
+    let sum = words.sum::<u64>() + u64::from(u32::from_ne_bytes(last));
+    u16::from_be_bytes(fold(sum).to_ne_bytes())
 }
 
 /// Adds two one's complement sums.

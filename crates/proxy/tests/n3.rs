@@ -116,8 +116,13 @@ struct World {
 
 impl World {
     fn new(family: usize) -> Self {
+        Self::with(family, false)
+    }
+
+    /// With `joined`, the interfaces carry several datagrams in one packet.
+    fn with(family: usize, joined: bool) -> Self {
         let chain = Chain::build(2, Mtus::ETHERNET).expect("three hosts");
-        let tunnels = Tunnels::build(&chain, family);
+        let tunnels = Tunnels::build(&chain, family, joined);
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name).display().to_string();
         let stage = format!(
@@ -251,6 +256,33 @@ fn both_ways(stream: TcpStream, seed: u64, length: usize) -> [Vec<u8>; 2] {
     [hash, Sha256::digest(&got).to_vec()]
 }
 
+/// Datagrams as long as the longest segments, from the server to a UE: they arrive whole and in
+/// order.
+fn datagrams(world: &World, ue: usize, family: usize) {
+    let bound = |side: Side| {
+        let at = SocketAddr::from((side.addresses()[family], 0));
+        let socket = world.tunnels.network.inside(side, || UdpSocket::bind(at));
+        let socket = socket.expect("it binds");
+        socket.set_read_timeout(Some(LIMIT)).expect("it is open");
+        socket
+    };
+    let [server, client] = [bound(Side::Server), bound(Side::Ue(ue))];
+    let to = client.local_addr().expect("an address");
+    let length = [1_372, 1_352][family];
+    let mut room = vec![0; 2_048];
+    for round in 0..20_u8 {
+        let sent: Vec<Vec<u8>> =
+            (0..10).map(|n| data(u64::from(round) * 10 + n + 7, length)).collect();
+        for one in &sent {
+            server.send_to(one, to).expect("it is sent");
+        }
+        for one in &sent {
+            let length = client.recv(&mut room).expect("it arrives");
+            assert!(room[..length] == one[..], "datagrams of round {round}");
+        }
+    }
+}
+
 const SIZE: usize = 2_000_000;
 
 /// A transfer in both directions at once, whole and in order.
@@ -279,6 +311,38 @@ fn transfers_pass_whole_in_both_families_over_both_kinds_of_tunnels_and_keep_the
         let stage = world.stage("status");
         assert_eq!((&stage["ues"], &stage["flows"]), (&2.into(), &2.into()), "{stage}");
         assert_eq!(stage["packets"]["homeless"], 0, "{stage}");
+        assert_eq!(world.tunnels.shared.strange.load(Ordering::Relaxed), 0, "{stage}");
+        let [tcp, udp] = [6, 17];
+        let expected = [false, true].map(|up| [(up, tcp, QFI_TCP), (up, udp, QFI_OTHER)]);
+        assert_eq!(world.tunnels.shared.seen(), expected.concat());
+    }
+}
+
+#[test]
+fn transfers_pass_whole_where_the_interfaces_carry_several_datagrams_in_one_packet() {
+    if !can_build() {
+        return;
+    }
+    for outer in [0, 1] {
+        let world = &World::with(outer, true);
+        for family in [0, 1] {
+            world.learn(0, family);
+            // Several connections at a time, of two UEs, beside datagrams of the same length.
+            world.learn(1, family);
+            thread::scope(|scope| {
+                for ue in [0, 1, 0] {
+                    scope.spawn(move || transfer(world, ue, family));
+                    scope.spawn(move || datagrams(world, ue, family));
+                }
+            });
+        }
+        until("all have ended", || world.proxy()["flows"] == 0);
+        let status = world.proxy();
+        assert_eq!(status["ended"]["completed"], 6, "{status}");
+        let stage = world.stage("status");
+        assert!(stage["joined"].as_u64() > Some(20), "{stage}");
+        assert_eq!(stage["packets"]["homeless"], 0, "{stage}");
+        assert_eq!(stage["packets"]["malformed"], 0, "{stage}");
         assert_eq!(world.tunnels.shared.strange.load(Ordering::Relaxed), 0, "{stage}");
         let [tcp, udp] = [6, 17];
         let expected = [false, true].map(|up| [(up, tcp, QFI_TCP), (up, udp, QFI_OTHER)]);

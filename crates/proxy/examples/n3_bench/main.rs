@@ -5,6 +5,7 @@
 //! | form | ends | middle |
 //! |---|---|---|
 //! | `n3` | a base station and a UPF in user space, G-PDUs with 1 400 bytes | stage and proxy |
+//! | `n3_offloads` | the same, several datagrams in one packet of 64 kB | stage and proxy |
 //! | `sgi` | the kernel's TCP over veth, packets of 1 400 bytes | proxy |
 //! | `sgi_offloads` | the same in segments of 64 kB | proxy |
 //!
@@ -36,6 +37,7 @@ use tunnels::{INNER_MTU, Tunnels};
 /// Set in the process that is the stage or the proxy: its configuration.
 const STAGE: &str = "JUSTFULL_N3_BENCH_STAGE";
 const PROXY: &str = "JUSTFULL_N3_BENCH_PROXY";
+const FORMS: [&str; 4] = ["n3", "n3_offloads", "sgi", "sgi_offloads"];
 /// The proxy's socket.
 const SOCKET: &str = "socket";
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -190,15 +192,15 @@ struct Measured {
 }
 
 fn run(form: &str, seconds: f64) -> io::Result<()> {
-    let inside = form == "n3";
+    let (inside, joined) = (form.starts_with("n3"), form.ends_with("offloads"));
     let folder = tempfile::tempdir()?;
     let mtus = Mtus { ran: INNER_MTU, core: INNER_MTU };
     let mtus = if inside { Mtus::ETHERNET } else { mtus };
     let chain = Chain::build(1, mtus).map_err(io::Error::other)?;
-    if form != "sgi_offloads" {
+    if !joined {
         without_offloads(&chain)?;
     }
-    let tunnels = inside.then(|| Tunnels::build(&chain, 0));
+    let tunnels = inside.then(|| Tunnels::build(&chain, 0, joined));
     let parts = middle(&chain, folder.path(), inside)?;
     let Measured { gbit, seconds, cpu } = download(&chain, tunnels.as_ref(), &parts, seconds)?;
     let status = justfull_proxy::ask(&folder.path().join(SOCKET), "status");
@@ -246,14 +248,15 @@ fn work() -> io::Result<()> {
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let usage = || io::Error::other("usage: n3_bench n3|sgi|sgi_offloads [SECONDS], or check");
+    let usage =
+        || io::Error::other(format!("usage: n3_bench {} [SECONDS], or check", FORMS.join("|")));
     match words[..] {
         ["check"] => {
             println!("{}", missing().join("; "));
             Ok(())
         }
-        [form @ ("n3" | "sgi" | "sgi_offloads")] => run(form, 2.0),
-        [form @ ("n3" | "sgi" | "sgi_offloads"), seconds] => {
+        [form] if FORMS.contains(&form) => run(form, 2.0),
+        [form, seconds] if FORMS.contains(&form) => {
             run(form, seconds.parse().map_err(|_| usage())?)
         }
         _ => Err(usage()),

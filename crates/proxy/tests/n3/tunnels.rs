@@ -6,14 +6,18 @@
 //! ```
 
 use justfull_net::chain::{Chain, Place};
+use justfull_net::segments::{LONGEST_HEADERS, OFFLOAD_PREFIX, Run};
 use justfull_net::{Network, NetworkConfig, Port, Side, Tun};
 use justfull_nru::{Message, Session, SessionKind, gtpu};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+    sockopt,
+};
 use std::collections::BTreeSet;
-use std::io;
-use std::net::{IpAddr, UdpSocket};
-use std::os::fd::AsFd;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -58,7 +62,10 @@ pub(crate) struct Tunnels {
 impl Tunnels {
     /// Puts base station and UPF at the ends of `chain`, over its addresses of `family`: 0 for
     /// IPv4.
-    pub(crate) fn build(chain: &Chain, family: usize) -> Self {
+    ///
+    /// With `joined`, the ends send and receive several datagrams in one packet, as interfaces with
+    /// offloads do.
+    pub(crate) fn build(chain: &Chain, family: usize, joined: bool) -> Self {
         let config = NetworkConfig { mtu: INNER_MTU, ..NetworkConfig::new(UES) };
         let mut network = Network::build(&config).expect("a network");
         let shared = Arc::new(Shared {
@@ -73,24 +80,15 @@ impl Tunnels {
             (0..UES).map(|ue| network.take_tun(Side::Ue(ue)).expect("a device")).collect();
         let server = vec![network.take_tun(Side::Server).expect("a device")];
         let (gnb, upf) = (Chain::ue(1)[family], Chain::server()[family]);
-        let gnb_socket = socket(chain, Place::Ue, gnb);
-        let upf_socket = socket(chain, Place::Server, upf);
-        let ends = [
-            End {
-                ports: ues,
-                socket: gnb_socket,
-                peer: upf,
-                uplink: true,
-                shared: Arc::clone(&shared),
-            },
-            End {
-                ports: server,
-                socket: upf_socket,
-                peer: gnb,
-                uplink: false,
-                shared: Arc::clone(&shared),
-            },
-        ];
+        let at = |place, own, peer, ports| End {
+            ports,
+            socket: socket(chain, place, own, joined),
+            peer: SocketAddr::from((peer, gtpu::PORT)),
+            uplink: place == Place::Ue,
+            shared: Arc::clone(&shared),
+            joins: joined.then(Joins::default),
+        };
+        let ends = [at(Place::Ue, gnb, upf, ues), at(Place::Server, upf, gnb, server)];
         let threads = ends.map(|mut end| thread::spawn(move || end.serve())).into();
         Self { network, shared, threads }
     }
@@ -106,11 +104,12 @@ impl Drop for Tunnels {
     }
 }
 
-fn socket(chain: &Chain, place: Place, address: IpAddr) -> UdpSocket {
+fn socket(chain: &Chain, place: Place, address: IpAddr, joined: bool) -> UdpSocket {
     let bound = chain.inside(place, || {
         let socket = UdpSocket::bind((address, gtpu::PORT))?;
         socket.set_nonblocking(true)?;
         setsockopt(&socket, sockopt::RcvBufForce, &(16 << 20))?;
+        setsockopt(&socket, sockopt::UdpGroSegment, &joined)?;
         Ok(socket)
     });
     bound.expect("it binds")
@@ -120,10 +119,24 @@ fn socket(chain: &Chain, place: Place, address: IpAddr) -> UdpSocket {
 struct End {
     ports: Vec<Tun>,
     socket: UdpSocket,
-    peer: IpAddr,
+    peer: SocketAddr,
     /// True at the base station: it sends the uplink.
     uplink: bool,
     shared: Arc<Shared>,
+    joins: Option<Joins>,
+}
+
+/// Datagrams and segments that wait for others.
+#[derive(Default)]
+struct Joins {
+    /// Messages of `size` bytes, of which the last may be shorter.
+    messages: Vec<u8>,
+    size: usize,
+    /// The first segment, and the payloads of others, for a port.
+    first: Vec<u8>,
+    payloads: Vec<u8>,
+    run: Run,
+    port: usize,
 }
 
 impl End {
@@ -145,16 +158,108 @@ impl End {
                         None => break,
                     }
                 }
+                self.send_messages();
             }
             for _ in 0..64 {
-                match self.socket.recv(&mut room) {
-                    Ok(length) => self.receive(&room[..length]),
+                match self.read(&mut room) {
+                    Ok([length, size]) => {
+                        room[..length].chunks(size.max(1)).for_each(|one| self.receive(one));
+                    }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     // A port that is closed for a moment.
                     Err(_) => {}
                 }
             }
+            self.deliver_segments();
         }
+    }
+
+    /// Reads datagrams: their bytes, and the length of each but the last.
+    fn read(&self, room: &mut [u8]) -> io::Result<[usize; 2]> {
+        if self.joins.is_none() {
+            return self.socket.recv(room).map(|length| [length; 2]);
+        }
+        let mut control = nix::cmsg_space!(i32);
+        let mut parts = [IoSliceMut::new(room)];
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let socket = self.socket.as_raw_fd();
+        let got = recvmsg::<SockaddrStorage>(socket, &mut parts, Some(&mut control), flags)?;
+        let size = got.cmsgs()?.find_map(|message| match message {
+            ControlMessageOwned::UdpGroSegments(size) => usize::try_from(size).ok(),
+            _ => None,
+        });
+        Ok([got.bytes, size.unwrap_or(got.bytes)])
+    }
+
+    /// Sends the messages that wait as one packet.
+    fn send_messages(&mut self) {
+        let Some(joins) = &mut self.joins else { return };
+        let size = u16::try_from(joins.size).expect("a datagram");
+        let control = [ControlMessage::UdpGsoSegments(&size)];
+        let control = if joins.messages.len() > joins.size { &control[..] } else { &[] };
+        if !joins.messages.is_empty() {
+            let parts = [IoSlice::new(&joins.messages)];
+            let to = SockaddrStorage::from(self.peer);
+            // The path is down while interfaces change.
+            let _lost =
+                sendmsg(self.socket.as_raw_fd(), &parts, control, MsgFlags::empty(), Some(&to));
+        }
+        joins.messages.clear();
+    }
+
+    /// Sends one message, or lets it wait for others of its length.
+    fn send_message(&mut self, message: &[u8]) {
+        let Some(joins) = &self.joins else {
+            // The path is down while interfaces change.
+            let _lost = self.socket.send_to(message, self.peer);
+            return;
+        };
+        let (length, size) = (joins.messages.len(), joins.size);
+        let closed = length > 0 && length % size > 0 || length >= 64 * size;
+        if closed || message.len() > size || length + message.len() > 60_000 {
+            self.send_messages();
+        }
+        let Some(joins) = &mut self.joins else { return };
+        if joins.messages.is_empty() {
+            joins.size = message.len();
+        }
+        joins.messages.extend_from_slice(message);
+    }
+
+    /// Gives a packet to the kernel behind a port, or lets it wait for segments that follow it.
+    fn deliver(&mut self, port: usize, packet: &[u8]) {
+        if let Some(joins) = &mut self.joins {
+            if joins.port == port && joins.run.add(&joins.first, packet) {
+                joins.payloads.extend_from_slice(&packet[joins.run.payload()..]);
+                return;
+            }
+            self.deliver_segments();
+        }
+        if let Some(joins) = &mut self.joins
+            && self.ports[port].joins()
+            && joins.run.begin(packet)
+        {
+            joins.first.clear();
+            joins.first.extend_from_slice(packet);
+            joins.port = port;
+            return;
+        }
+        assert!(self.ports[port].send(packet).expect("a device"), "its queue has room");
+    }
+
+    /// Gives the segments that wait to the kernel as one packet.
+    fn deliver_segments(&mut self) {
+        let Some(joins) = self.joins.as_mut().filter(|joins| joins.run.segments() > 0) else {
+            return;
+        };
+        let mut head = [0; OFFLOAD_PREFIX + LONGEST_HEADERS];
+        let length = joins.run.head(&joins.first, &mut head);
+        let first = &joins.first[joins.run.payload()..];
+        let parts = [&head[..length], first, &joins.payloads].map(IoSlice::new);
+        let sent = self.ports[joins.port].send_joined(&parts);
+        assert!(sent.expect("a device"), "its queue has room");
+        joins.run = Run::default();
+        joins.payloads.clear();
     }
 
     /// The number of a UE, by its address: the last octets are the number and one.
@@ -174,12 +279,11 @@ impl End {
         base.load(Ordering::Relaxed) + ue as u32
     }
 
-    fn send(&self, port: usize, packet: &[u8]) {
+    fn send(&mut self, port: usize, packet: &[u8]) {
         let Some(ue) = Self::ue(packet, self.uplink) else { return };
         assert!(!self.uplink || ue == port, "a UE sends from its own address");
         let message = g_pdu(self.uplink, self.teid(self.uplink, ue), packet);
-        // The path is down while interfaces change.
-        let _lost = self.socket.send_to(&message, (self.peer, gtpu::PORT));
+        self.send_message(&message);
     }
 
     fn receive(&mut self, bytes: &[u8]) {
@@ -213,10 +317,10 @@ impl End {
             let error = too_big(packet, most);
             let ue = ue.unwrap_or(0);
             let message = g_pdu(self.uplink, self.teid(self.uplink, ue), &error);
-            let _lost = self.socket.send_to(&message, (self.peer, gtpu::PORT));
+            let _lost = self.socket.send_to(&message, self.peer);
             return;
         }
-        assert!(self.ports[port].send(packet).expect("a device"), "its queue has room");
+        self.deliver(port, packet);
     }
 }
 
