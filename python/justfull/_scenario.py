@@ -52,15 +52,19 @@ class Scenario:
 
     def set(self, settings: Mapping[str, Any] | None = None, **more: Any) -> Scenario:
         """With other settings, as `--set`: dotted paths and values with their units, e.g.
-        `set({"rlc.queue.limit": "1MB"}, duration="20s")`."""
+        `set({"rlc.queue.limit": "1MB"}, duration="20s")`. A path that `grid` named has this one
+        value from now on."""
         pairs = [*(settings or {}).items(), *more.items()]
         names = {path for path, _ in pairs}
         kept = [(path, value) for path, value in self.settings if path not in names]
-        return self._with(settings=(*kept, *pairs))
+        axes = tuple((path, values) for path, values in self.axes if path not in names)
+        return self._with(settings=(*kept, *pairs), axes=axes)
 
     def grid(self, axes: Mapping[str, Iterable[Any]]) -> Scenario:
-        """Over all combinations of these values, as `--grid`."""
-        return self._with(axes=tuple(axes.items()))
+        """Over all combinations of these values, as `--grid`; they replace what `set` gave their
+        paths."""
+        kept = tuple((path, value) for path, value in self.settings if path not in axes)
+        return self._with(settings=kept, axes=tuple(axes.items()))
 
     def switch(self, *names: str) -> Scenario:
         """With these switches of the file turned on."""

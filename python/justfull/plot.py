@@ -163,6 +163,12 @@ def _points(table: Table) -> list[str]:
     return found
 
 
+def _beside(grid: str | None, name: str | None) -> str:
+    """The settings of a grid's point other than `name`, in words."""
+    parts = [part for part in (grid or "").split("; ") if part.partition("=")[0] not in ("", name)]
+    return point_in_words("; ".join(parts)) if parts else ""
+
+
 # Method and point of a line.
 _Line = tuple[str, str]
 
@@ -219,20 +225,27 @@ def _looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _along(results: Results, lines: Iterable[_Line]) -> dict[_Line, dict[str, Any]]:
-    """The looks of `lines`: colour and mark of the method, marks at equal distances. With several
-    points of a sweep, the dashes show the point."""
-    own = _looks(results.runs["method"])
+def _told_apart(methods: Iterable[str], lines: Iterable[_Line]) -> dict[_Line, dict[str, Any]]:
+    """The looks of `lines`: colour and mark of the method, one of `methods`. With several points,
+    the dashes show the point."""
+    own = _looks(methods)
     lines = list(lines)
     points = list(dict.fromkeys(point for _, point in lines))
     found = {}
-    for i, (method, point) in enumerate(lines):
-        look = own[method] | {"markevery": (i * _SHIFT % _APART, _APART)}
+    for method, point in lines:
+        found[method, point] = own[method]
         if len(points) > 1:
             dashes = _POINT_DASHES[points.index(point) % len(_POINT_DASHES)]
-            look |= {"label": f"{method}, {point}", "linestyle": dashes}
-        found[method, point] = look
+            found[method, point] = own[method] | {
+                "label": f"{method}, {point}", "linestyle": dashes}
     return found
+
+
+def _along(results: Results, lines: Iterable[_Line]) -> dict[_Line, dict[str, Any]]:
+    """The same with marks at equal distances."""
+    found = _told_apart(results.runs["method"], lines)
+    return {line: look | {"markevery": (i * _SHIFT % _APART, _APART)}
+            for i, (line, look) in enumerate(found.items())}
 
 
 def _words(words: str, flow: str) -> str:
@@ -415,24 +428,26 @@ def line(
     ax: Axes | None = None,
 ) -> Any:
     """A column of `runs`, by its name or short name such as `delay.p99`, over the swept setting:
-    mean over the seeds, with its 95 % interval from three seeds on."""
+    mean over the seeds, with its 95 % interval from three seeds on. With a grid, each method has a
+    line for each combination of the other settings."""
     axes, table, flow = _axes(ax), results.runs, _asked(results, flow)
     y = column("y", y, table.columns)
     names = [name for name in table["x_name"] if name is not None]
     if not names:
         raise ArgumentError("results: found no swept setting, allowed are those of a sweep or grid",
                             field="results", found="no swept setting", allowed="a sweep or grid")
-    points: dict[str, dict[float, list[float]]] = {}
-    drawn = _looks(table["method"])
-    for method, name, x, value in zip(
-            table["method"], table["flow"], table["x_value"], table[y]):
+    points: dict[_Line, dict[float, list[float]]] = {}
+    for method, name, grid, x, value in zip(
+            table["method"], table["flow"], table["grid"], table["x_value"], table[y]):
         if name == flow and x is not None and value is not None:
-            points.setdefault(method, {}).setdefault(x, []).append(value)
-    for method, values in points.items():
+            line = method, _beside(grid, names[0])
+            points.setdefault(line, {}).setdefault(x, []).append(value)
+    drawn = _told_apart(table["method"], points)
+    for line, values in points.items():
         xs = sorted(values)
         means = [fmean(values[x]) for x in xs]
         halves = [half_width(values[x]) or 0.0 for x in xs]
-        axes.errorbar(xs, means, yerr=halves, capsize=3, **drawn[method])
+        axes.errorbar(xs, means, yerr=halves, capsize=3, **drawn[line])
     axes.set_xlabel(in_words(names[0]))
     axes.set_ylabel(_words(in_words(y), flow))
     axes.legend()
@@ -440,8 +455,8 @@ def line(
 
 
 def cases(dataset: Dataset, metric: str, flow: str, ax: Axes | None = None) -> Any:
-    """A column of a campaign over its swept setting, for each method: mean over the seeds, with
-    its 95 % interval from three seeds on."""
+    """A column of a campaign over its swept setting, for each method and each combination of a
+    grid's other settings: mean over the seeds, with its 95 % interval from three seeds on."""
     axes = _axes(ax)
     rows = [row for row in dataset.table(metric, flow).to_dicts() if row["x_value"] is not None]
     swept = {(row["scenario"], row["x_name"]) for row in rows}
@@ -449,10 +464,14 @@ def cases(dataset: Dataset, metric: str, flow: str, ax: Axes | None = None) -> A
         raise ArgumentError(f"dataset: found {len(swept)} scenarios with a swept setting, allowed "
                             "is one", field="dataset", found=str(len(swept)), allowed="one")
     rows.sort(key=lambda row: row["x_value"])
-    for method, look in _looks(row["method"] for row in rows).items():
-        own = [row for row in rows if row["method"] == method]
+    lines: dict[_Line, list[dict[str, Any]]] = {}
+    for row in rows:
+        line = row["method"], _beside(row["grid"], row["x_name"])
+        lines.setdefault(line, []).append(row)
+    drawn = _told_apart((row["method"] for row in rows), lines)
+    for line, own in lines.items():
         axes.errorbar([row["x_value"] for row in own], [row["mean"] for row in own],
-                      yerr=[row["half_width"] or 0.0 for row in own], capsize=3, **look)
+                      yerr=[row["half_width"] or 0.0 for row in own], capsize=3, **drawn[line])
     axes.set_xlabel(in_words(rows[0]["x_name"]))
     axes.set_ylabel(_words(in_words(metric), flow))
     axes.legend()

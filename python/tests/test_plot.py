@@ -102,6 +102,14 @@ def test_a_line_over_a_swept_setting(results: jf.Results) -> None:
     assert list(short.get_lines()[0].get_data()[1]) == list(y), "by its short name"
     assert short.get_ylabel() == "99th percentile of delay of voip (ms)"
     pyplot.close()
+    both = swept.grid({"rlc.queue.limit": ["50kB", "200kB"], "core.delay": ["5ms", "20ms"]})
+    _, axes = pyplot.subplots()
+    jf.plot.line(both.run(["Vanilla"], seeds=2, progress=False), "delay_ms_p99", ax=axes)
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == [f"Vanilla, core delay {delay} ms" for delay in (5, 20)]
+    assert all(list(line.lines[0].get_xdata()) == [50.0, 200.0] for line in axes.containers)
+    assert len({line.lines[0].get_linestyle() for line in axes.containers}) == 2
+    pyplot.close()
     for draw in (jf.plot.series, jf.plot.delay_over_time, jf.plot.goodput_over_time, jf.plot.cdf,
                  jf.plot.ccdf):
         _, axes = pyplot.subplots()

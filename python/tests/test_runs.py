@@ -112,6 +112,10 @@ def test_a_setting_a_grid_and_a_method_change_a_scenario() -> None:
     assert len(grid.points) == 4
     assert 'duration = "15s"' in cell.toml()
     assert "RLC" in str(cell)
+    # The last call about a setting counts.
+    one = {"rlc.queue.limit": "2MB"}
+    assert not cell.set(one).grid({"rlc.queue.limit": ["1MB", "4MB"]}).warnings
+    assert grid.set(one).points == ["core.delay_ms=5", "core.delay_ms=10"]
     mine = jf.Method("Shallow", "Vanilla", {"rlc.queue.limit": "50kB"})
     found = jf.scenario("voip-over-lte").set(SHORT).run(
         ["Vanilla", mine], seeds=1, progress=False).runs
