@@ -65,7 +65,8 @@ table! {
         time: Duration = Duration::ZERO, at_most(Duration::from_secs(1));
         /// Bytes of PDUs of one bearer that may wait.
         bearer: Bytes = Bytes(1_000_000), within(Bytes(10_000), Bytes(1 << 30));
-        /// Bytes of memory of all user data that may wait.
+        /// Bytes of memory of all user data that may wait, taken at the start; a packet takes
+        /// chunks of 256 bytes, of which 240 hold its bytes.
         total: Bytes = Bytes(64_000_000), within(Bytes(100_000), Bytes(1 << 36));
     }
 }

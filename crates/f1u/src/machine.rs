@@ -18,8 +18,8 @@ mod tunnels;
 mod view;
 
 use crate::config::F1uConfig;
-use bearer::{Rules, Treatment, Tunnel};
-use hold::Waiting;
+use bearer::{Bearer, Rules, Treatment, Tunnel};
+use hold::Store;
 use justfull_base::{ConfigError, Instant};
 use justfull_nru::{DeliveryStatus, Frame, Message, UserData, edit, gtpu};
 use pairing::Search;
@@ -34,7 +34,7 @@ pub struct Machine {
     rules: Rules,
     /// Bytes of memory that may wait.
     most_held: usize,
-    held: usize,
+    store: Store,
     tunnels: Tunnels,
     /// The next step of each bearer that has one.
     agenda: BTreeSet<(Instant, u32)>,
@@ -65,12 +65,13 @@ impl Machine {
     /// A box without bearers.
     ///
     /// # Errors
-    /// A field of the limiter that is out of bounds.
+    /// A field of the limiter that is out of bounds, or more memory for user data that waits than
+    /// the host has.
     pub fn new(config: &F1uConfig) -> Result<Self, ConfigError> {
         Ok(Self {
             rules: Rules::new(config),
             most_held: usize::try_from(config.hold.total.0).unwrap_or(usize::MAX),
-            held: 0,
+            store: Store::new(&config.hold)?,
             tunnels: Tunnels::new(config)?,
             agenda: BTreeSet::new(),
             counts: Counts::default(),
@@ -90,10 +91,10 @@ impl Machine {
         };
         *count += 1;
         self.counts.rewritten += u64::from(verdict == Verdict::Rewritten);
-        let Some(place) = place else { return verdict };
-        self.counts.held += 1;
-        self.hold(now, place.bearer, Waiting::new(packet, place.pdu));
-        Verdict::Held
+        match place {
+            Some(place) if self.hold(now, &place, packet) => Verdict::Held,
+            _ => verdict,
+        }
     }
 
     fn read(&mut self, now: Instant, packet: &mut [u8]) -> Read {
@@ -117,7 +118,9 @@ impl Machine {
                     return Verdict::Malformed.into();
                 };
                 let bounds = Bounds::new(&found, places);
-                let original = || Original::of(packet, &bounds, &message, &status);
+                let original = |kept: &mut Option<Original>| {
+                    Original::keep(kept, packet, &bounds, &message, &status)
+                };
                 let desired = self.on_status(now, tunnel, &status, original);
                 match desired.is_some_and(|desired| bounds.lower(packet, desired)) {
                     true => Verdict::Rewritten.into(),
@@ -131,7 +134,7 @@ impl Machine {
     /// The place of a packet without user data of its own, such as an End Marker: behind the
     /// waiting user data of its tunnel.
     fn behind(&self, tunnel: Tunnel) -> Option<Place> {
-        if self.held == 0 {
+        if self.store.used() == 0 {
             return None;
         }
         let index = self.tunnels.found(tunnel)?;
@@ -158,11 +161,17 @@ impl Machine {
         waits.then_some(Place { bearer: index, pdu: counted })
     }
 
-    fn hold(&mut self, now: Instant, index: u32, waiting: Waiting) {
-        let Some(bearer) = self.tunnels.bearers[index as usize].as_mut() else { return };
-        self.held += waiting.memory();
-        bearer.reported.held.push(waiting);
-        self.plan(index, now);
+    /// False for a packet without a place: one that came before [`Machine::poll`] made room.
+    fn hold(&mut self, now: Instant, place: &Place, packet: &[u8]) -> bool {
+        let bearer = self.tunnels.bearers[place.bearer as usize].as_mut();
+        let Some(Bearer { reported, .. }) = bearer else { return false };
+        if !self.store.push(&mut reported.held, packet, place.pdu) {
+            self.counts.early += 1;
+            return false;
+        }
+        self.counts.held += 1;
+        self.plan(place.bearer, now);
+        true
     }
 
     fn on_status(
@@ -170,7 +179,7 @@ impl Machine {
         now: Instant,
         tunnel: Tunnel,
         status: &DeliveryStatus<'_>,
-        original: impl FnOnce() -> Option<Original>,
+        original: impl FnOnce(&mut Option<Original>) -> bool,
     ) -> Option<Desired> {
         let Some(index) = self.tunnels.reporter(now, tunnel) else {
             self.counts.over_limit += 1;
@@ -237,14 +246,13 @@ impl Machine {
         bearer.reported.due = None;
         while let Some(fits) = bearer.may_leave(now) {
             let held = &mut bearer.reported.held;
-            let full = held.bytes() > self.rules.most || self.held > self.most_held;
+            let full = held.bytes() > self.rules.most || self.store.used() > self.most_held;
             if !fits && !full {
                 break;
             }
-            let Some(waiting) = held.pop() else { break };
-            self.held -= waiting.memory();
+            let Some(packet) = self.store.pop(held) else { break };
             self.counts.early += u64::from(!fits);
-            send(&waiting.packet);
+            send(packet);
         }
         if let Some((original, desired)) = bearer.own_status(now) {
             send(original.repeated(desired, &mut self.room));
@@ -259,9 +267,8 @@ impl Machine {
     pub fn release(&mut self, mut send: impl FnMut(&[u8])) {
         self.rules.end();
         for bearer in self.tunnels.bearers.iter_mut().flatten() {
-            while let Some(waiting) = bearer.reported.held.pop() {
-                self.held -= waiting.memory();
-                send(&waiting.packet);
+            while let Some(packet) = self.store.pop(&mut bearer.reported.held) {
+                send(packet);
             }
         }
     }
@@ -272,16 +279,17 @@ impl Machine {
         &self.counts
     }
 
-    /// Bytes of memory for bearers, tunnels and user data that waits, without the maps' nodes.
+    /// Bytes of memory for bearers, tunnels and the most user data that has waited, without the
+    /// maps' nodes.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.tunnels.memory() + self.held
+        self.tunnels.memory() + self.store.memory()
     }
 
     /// Bytes of memory of the user data that waits.
     #[must_use]
-    pub const fn held(&self) -> usize {
-        self.held
+    pub fn held(&self) -> usize {
+        self.store.used()
     }
 
     /// Downlink tunnels, and downlink tunnels with a known reporter.

@@ -113,7 +113,7 @@ pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(
         let doing = format!("listen at {}", socket.display());
         return Err(SystemError::new(doing, "another box serves it; --takeover takes its place"));
     }
-    let machine = Machine::new(config).map_err(|e| SystemError::new("start the limiter", e))?;
+    let machine = Machine::new(config).map_err(|e| SystemError::new("start the box", e))?;
     let PlaceOf { downlink, detour } = place(config, takeover)?;
     let mut service = Service {
         machine,

@@ -121,8 +121,9 @@ pub(super) struct Reported {
     /// How the last grant opens.
     pace: Pace,
     pub(super) held: Held,
-    /// The last status, if it may be repeated.
+    /// The last status that may be repeated, and whether it is the DU's last one.
     original: Option<Original>,
+    repeats: bool,
     /// The bearer's next step.
     pub(super) due: Option<Instant>,
 }
@@ -197,6 +198,7 @@ impl Bearer {
                 pace: Pace::default(),
                 held: Held::default(),
                 original: None,
+                repeats: false,
                 due: None,
             }),
         }
@@ -239,13 +241,14 @@ impl Bearer {
         sent.behind(sn).map(|behind| behind == 0)
     }
 
-    /// The DU reports; `original` is called for a status that may be repeated.
+    /// The DU reports; `original` keeps a status for repetition, and is false for one that is for
+    /// once.
     pub(super) fn on_status(
         &mut self,
         now: Instant,
         status: &DeliveryStatus<'_>,
         rules: &Rules,
-        original: impl FnOnce() -> Option<Original>,
+        original: impl FnOnce(&mut Option<Original>) -> bool,
     ) -> Treatment {
         let Some(sent) = &self.sent else { return Treatment::Nothing };
         let reported = &mut *self.reported;
@@ -278,7 +281,7 @@ impl Bearer {
             let most = from.sum.wrapping_add(status.desired_buffer_size.min(LARGE));
             reported.grant(now, sent, &Step { at, freed, most }, rules);
             let repeats = rules.steps() && !rules.holds() && reported.pace.next(now).is_some();
-            reported.original = repeats.then(original).flatten();
+            reported.repeats = repeats && original(&mut reported.original);
         }
         reported.bound(now, from)
     }
@@ -313,7 +316,8 @@ impl Bearer {
     pub(super) fn own_status(&mut self, now: Instant) -> Option<(&Original, Desired)> {
         let sent = self.sent.as_ref().map_or(0, Sent::total);
         let reported = &mut *self.reported;
-        let (edge, original) = (reported.edge(now)?, reported.original.as_ref()?);
+        let original = reported.original.as_ref().filter(|_| reported.repeats)?;
+        let edge = reported.edge(now)?;
         let progress = &mut reported.progress;
         let left = progress.granted.wrapping_sub(sent).cast_signed();
         if edge == progress.granted || left >= reported.control.mtu().cast_signed() {
@@ -325,9 +329,9 @@ impl Bearer {
 
     /// When a packet that waits may leave, or a status of the box's own is due.
     pub(super) fn next(&self, now: Instant) -> Option<Instant> {
-        let Reported { held, pace, original, heard, .. } = &*self.reported;
+        let Reported { held, pace, repeats, heard, .. } = &*self.reported;
         let waits = !held.is_empty();
-        let step = pace.next(now).filter(|_| waits || original.is_some());
+        let step = pace.next(now).filter(|_| waits || *repeats);
         [step, waits.then_some(*heard + QUIET)].into_iter().flatten().min()
     }
 
@@ -416,7 +420,7 @@ impl Reported {
     fn restart(&mut self, sent: u32) {
         self.progress = Progress { sent, ..Progress::default() };
         self.pace = Pace::default();
-        self.original = None;
+        self.repeats = false;
     }
 }
 

@@ -56,19 +56,29 @@ pub(super) struct Original {
 }
 
 impl Original {
-    /// None for a status that says more than numbers and bounds, such as lost ranges or a cause: it
-    /// is for once.
-    pub(super) fn of(
+    /// Keeps the status in `kept`, whose memory is used again. False, without a change, for a
+    /// status that says more than numbers and bounds, such as lost ranges or a cause: it is for
+    /// once.
+    pub(super) fn keep(
+        kept: &mut Option<Self>,
         packet: &[u8],
         bounds: &Bounds,
         message: &Message<'_>,
         status: &DeliveryStatus<'_>,
-    ) -> Option<Self> {
+    ) -> bool {
         let once = status.final_frame
             || status.lost.is_some()
             || status.cause.is_some()
             || message.sequence.is_some();
-        (!once).then(|| Self { packet: packet.into(), bounds: bounds.clone() })
+        if once {
+            return false;
+        }
+        let new = || Self { packet: Vec::new(), bounds: bounds.clone() };
+        let original = kept.get_or_insert_with(new);
+        original.bounds.clone_from(bounds);
+        original.packet.clear();
+        original.packet.extend_from_slice(packet);
+        true
     }
 
     pub(super) fn heap(&self) -> usize {
