@@ -63,7 +63,7 @@ const times = (series, key) => series.flows[0] ? series.flows[0].goodput_mbit_s.
 
 function drawTry() {
   $("answer").classList.remove("error");
-  $("answer").replaceChildren(...sentence(shown.runs));
+  $("answer").replaceChildren(...trySentence(shown.runs));
   const runs = shown.runs, visible = runs.filter(run => !state.off.includes(run.method));
   const all = runs.map(run => run.method);
   legendOf("legend", entries(all), state.off, method => {
@@ -94,21 +94,28 @@ function drawTry() {
   ]);
 }
 
-/** The answer in words, from the numbers. */
-function sentence(runs) {
-  const of = run => ({ method: run.method, delay: flowOf(run, "call")?.delay?.p99, rate: flowOf(run, "download")?.goodput_mbit_s });
-  const found = runs.map(of).filter(one => one.delay != null);
-  if (!found.length) return ["No packet of the call arrived."];
+/** The answer in words, from the numbers of the methods [{method, delay, rate}]; the delay is that of packets of `low`, the
+ * rate that of `bulk`. */
+function sentence(all, low, bulk) {
+  const found = all.filter(one => one.delay != null);
+  if (!found.length) return [`No packet of ${low} arrived.`];
   const bold = text => make("b", {}, text);
   const worst = found.reduce((a, b) => b.delay > a.delay ? b : a);
   const top = Math.max(...found.map(one => one.rate || 0));
   const good = found.filter(one => (one.rate || 0) >= 0.95 * top);
   const best = (good.length ? good : found).reduce((a, b) => b.delay < a.delay ? b : a);
-  const share = one => `${Math.round(100 * (one.rate || 0) / (top || 1))} %`;
-  if (found.length === 1) return ["Under ", bold(worst.method), " one packet of the call in a hundred waits longer than ", bold(figure(worst.delay, " ms")), "; the download gets ", bold(figure(worst.rate, " Mbit/s")), "."];
-  if (best === worst) return ["All methods shown delay the call alike: p99 ", bold(figure(best.delay, " ms")), "."];
-  return ["Under ", bold(worst.method), " one packet of the call in a hundred waits longer than ", bold(figure(worst.delay, " ms")), "; under ", bold(best.method), " than ",
-    bold(figure(best.delay, " ms")), ", and the download keeps ", bold(share(best)), " of the best rate."];
+  const rates = found.some(one => one.rate != null);
+  const waits = ["Under ", bold(worst.method), ` one in a hundred packets of ${low} waits longer than `, bold(figure(worst.delay, " ms"))];
+  if (found.length === 1) return rates ? [...waits, `; the rate of ${bulk} is `, bold(figure(worst.rate, " Mbit/s")), "."] : [...waits, "."];
+  if (best === worst) return [`All methods shown delay ${low} alike: p99 `, bold(figure(best.delay, " ms")), "."];
+  const kept = bold(`${Math.round(100 * (best.rate || 0) / (top || 1))} %`);
+  return [...waits, "; under ", bold(best.method), " than ", bold(figure(best.delay, " ms")), ...(rates ? [`, and ${bulk} keeps `, kept, " of the best rate."] : ["."])];
+}
+
+/** The same for the call and the download. */
+function trySentence(runs) {
+  const of = run => ({ method: run.method, delay: flowOf(run, "call")?.delay?.p99, rate: flowOf(run, "download")?.goodput_mbit_s });
+  return sentence(runs.map(of), "the call", "the download");
 }
 
 /** What the program says of itself: scenarios, methods, factors of Student's t. */
@@ -209,6 +216,7 @@ async function runStudy() {
   $("study-error").textContent = "";
   $("study-progress").hidden = $("study-cancel").hidden = false;
   $("study-progress").value = 0;
+  if (!study.result) $("study-answer").textContent = "Simulating …";
   try {
     study.result = await simulate(studyOrder(), { signal, progress: share => { $("study-progress").value = share; } });
     const names = [...new Set(study.result.runs.flatMap(run => run.flows.map(flow => flow.name)))];
@@ -220,8 +228,10 @@ async function runStudy() {
     drawStudy();
   } catch (error) {
     if (error.name !== "AbortError") $("study-error").textContent = error.message;
+    if (!study.result) $("study-answer").textContent = "";
   }
-  $("study-progress").hidden = $("study-cancel").hidden = true;
+  // A study that another one has replaced leaves that one's progress alone.
+  if (signal === study.abort.signal) $("study-progress").hidden = $("study-cancel").hidden = true;
 }
 
 /** The runs of the chosen point, by method. */
@@ -234,6 +244,7 @@ function chosenRuns() {
 
 function drawStudy() {
   if (!study.result) return;
+  $("study-shown").hidden = false;
   const groups = chosenRuns(), flow = $("study-flow").value, what = $("study-what").value;
   const all = groups.map(([method]) => method);
   const visible = groups.filter(([method]) => !study.off.includes(method));
@@ -252,7 +263,11 @@ function drawStudy() {
   ]);
   const { runs, took_ms: took, warnings } = study.result;
   const seconds = runs.reduce((sum, run) => sum + run.duration_s, 0);
-  $("study-answer").textContent = `${study.result.title}: ${runs.length} runs, ${figure(seconds)} s simulated in ${figure(took / 1000)} s.${warnings.length ? ` Note: ${warnings[0]}` : ""}`;
+  const others = run => run.flows.filter(one => one.name !== flow).map(one => one.goodput_mbit_s);
+  const total = run => others(run).some(rate => rate != null) ? others(run).reduce((sum, rate) => sum + (rate || 0), 0) : null;
+  const of = ([method, runs]) => ({ method, delay: mean(runs.map(run => flowOf(run, flow)?.delay?.p99)), rate: mean(runs.map(total)) });
+  $("study-answer").replaceChildren(...sentence(groups.map(of), flow, "the rest of the traffic"));
+  $("study-done").textContent = `${study.result.title}: ${runs.length} ${runs.length === 1 ? "run" : "runs"}, ${figure(seconds)} s simulated in ${figure(took / 1000)} s.${warnings.length ? ` Note: ${warnings[0]}` : ""}`;
 }
 
 // Learn ---------------------------------------------------------------------------------------
@@ -358,6 +373,7 @@ document.addEventListener("click", async event => {
 
 function theme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
+  $("theme").textContent = dark ? "☀" : "☾";
   if (shown) drawTry();
   drawStudy();
   drawResults();

@@ -7,6 +7,9 @@ function css(name) { return getComputedStyle(document.documentElement).getProper
 /** Marks of a logarithmic axis that are worth a number: 1, 10, 100. */
 function decades(self, splits) { return splits.map(v => Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? v : null); }
 
+/** Numbers of an axis as in the tables, without a separator of thousands. */
+function plain(self, splits) { return splits.map(v => v == null ? "" : String(+v.toPrecision(6))); }
+
 function tip(legend) {
   let box;
   return {
@@ -57,8 +60,8 @@ function draw(id, { x, lines, log, unit, xLabel, yLabel, at, height = 240, range
     legend: { show: false },
     scales: { x: { time: false, range: range && (() => range) }, y: log ? { distr: 3, log: 10 } : { range: (u, lo, hi) => [Math.min(0, lo ?? 0), (hi ?? 1) * 1.05 || 1] } },
     axes: [
-      { ...axis, label: xLabel, labelSize: 20, size: 38, ...(texts ? { values: (u, splits) => splits.map(v => texts[v] ?? "") } : {}) },
-      { ...axis, label: yLabel, labelSize: 20, size: 58, ...(log ? { filter: decades } : {}) },
+      { ...axis, label: xLabel, labelSize: 20, size: 38, values: texts ? (u, splits) => splits.map(v => texts[v] ?? "") : plain },
+      { ...axis, label: yLabel, labelSize: 20, size: 58, values: plain, ...(log ? { filter: decades } : {}) },
     ],
     series: [{}, ...lines.map(line => ({
       label: line.label, stroke: () => line.colour || css("--soft"), dash: line.dash, width: line.width || 2,
@@ -120,7 +123,8 @@ function tableOf(id, rows, columns) {
       const value = column.value(row);
       const isBest = best[i] != null && rows.length > 1 && Math.abs(value - best[i]) <= Math.abs(best[i]) * 0.005;
       const content = column.cell ? column.cell(row) : column.text ? String(value ?? "") : column.whole && value != null ? String(Math.round(value)) : figure(value);
-      return make("td", { class: column.wide ? "text wide" : column.text ? "text" : isBest ? "best" : null }, content);
+      const whole = column.wide ? make("div", { class: "clamp", title: content }, content) : content;
+      return make("td", { class: column.wide ? "text wide" : column.text ? "text" : isBest ? "best" : null }, whole);
     }))));
   }
   const order = i => sort.by === i ? (sort.down ? "descending" : "ascending") : "none";
@@ -196,7 +200,7 @@ function drawCdf(id, x, lines) {
   const plot = new uPlot({
     width: Math.max(240, box.clientWidth), height: 320, legend: { show: false },
     scales: { x: { time: false, distr: 3 }, y: { range: [0, 1] } },
-    axes: [{ ...axis, label: "delay, ms", filter: decades }, { ...axis, label: "share of packets", size: 58 }],
+    axes: [{ ...axis, label: "delay, ms", values: plain, filter: decades }, { ...axis, label: "share of packets", size: 58 }],
     series: [{}, ...lines.map(line => ({ label: line.label, stroke: () => line.colour || css("--soft"), dash: line.dash, width: 2, points: { show: false } }))],
     plugins: [tip(legend)],
   }, [x, ...lines.map(line => line.values)], box);

@@ -33,13 +33,13 @@ function listRuns() {
     { title: "run", text: true, value: run => run.folder, cell: run => make("button", { type: "button", class: "link", onclick: () => choose([run.folder], true) }, run.folder) },
     { title: "written, UTC", text: true, value: run => run.written.slice(0, 16).replace("T", " ") },
     { title: "scenario", text: true, value: run => (["run", "demo", ""].includes(run.kind) ? "" : `${run.kind} `) + run.scenario },
-    { title: "settings", text: true, wide: true, value: run => run.problem ? `not read: ${run.problem}` : run.settings.join("; ") },
     { title: "seeds", whole: true, value: run => run.seeds.length },
     { title: "time, s", value: run => run.duration_s },
     { title: "least p99, ms", value: run => p99(run, "min"), cell: run => delay("min")(run) },
     { title: "greatest p99, ms", value: run => p99(run, "max"), cell: run => delay("max")(run) },
     { title: "goodput, Mbit/s", value: run => Math.max(...run.figures.map(f => f.goodput_mbit_s ?? 0)) || null },
-    { title: "methods", text: true, value: run => run.methods.join(", ") },
+    { title: "methods", text: true, wide: true, value: run => run.methods.join(", ") },
+    { title: "settings", text: true, wide: true, value: run => run.problem ? `not read: ${run.problem}` : run.settings.join("; ") },
   ]);
 }
 

@@ -31,13 +31,13 @@ function buildScene() {
   sceneParts = { fill, label, delay, rate, bars };
 }
 
-/** Shows the cell of `run` at `time`. */
+/** Shows the cell of `run` at `time`; the queue is full with `most` packets. */
 function showScene(run, time, most) {
   if (!sceneParts) buildScene();
   const { fill, label, delay, rate, bars } = sceneParts;
   const at = Math.min(Math.floor(time / run.series.bin_s), run.series.delivered_mbit_s.length - 1);
   const queued = ["UPF", "SDAP", "RLC"].map(layer => run.series.queues[layer][at] || 0).reduce((a, b) => a + b, 0);
-  const share = Math.min(1, Math.log1p(queued) / Math.log1p(Math.max(10, most)));
+  const share = Math.min(1, queued / Math.max(10, most));
   fill.setAttribute("height", String(68 * share));
   fill.setAttribute("y", String(101 - 68 * share));
   label.textContent = `${queued < 10 ? queued.toFixed(1) : Math.round(queued)} packets wait`;
