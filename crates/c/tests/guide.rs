@@ -29,7 +29,7 @@ fn blocks(kind: &str) -> Vec<String> {
 fn every_command_of_the_base_station_page_works_as_written() {
     let home = tempfile::tempdir().expect("a folder");
     let blocks = blocks("sh");
-    assert_eq!(blocks.len(), 4, "blocks of commands");
+    assert_eq!(blocks.len(), 5, "blocks of commands");
     let script = format!(
         "set -eu\n{}\necho \"decisions: $(wc -l < \"$HOME/decisions\")\"\n",
         blocks.join("\n")
@@ -43,6 +43,9 @@ fn every_command_of_the_base_station_page_works_as_written() {
     }
     shell.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").env_remove("DESTDIR");
     let said = output(shell.env("HOME", home.path()));
+    let page = fs::read_to_string(root().join("docs/guide/in-a-gnb.md")).expect("the guide");
+    let line = page.lines().find(|line| line.starts_with("delivered ")).expect("its output");
+    assert_eq!(said.matches(&format!("{line}\n")).count(), 2, "by hand and by CMake: {said}");
     // Of 12 000 packets of 1400 B in 9.6 s, 10 s of 1.5 MB carry at most 10 714.
     let (entered, dropped) = counts(&said);
     assert!((10_000..10_720).contains(&entered) && entered + dropped <= 12_000, "{said}");

@@ -31,6 +31,19 @@ fn objects_in_cpp_end_with_their_scope_and_say_why_they_were_not_made() {
 }
 
 #[test]
+fn the_first_program_of_the_guide_keeps_the_rlc_short_and_a_radio_of_two_rates_busy() {
+    let said = run("../../../../examples/rlc-c/rlc.c", &SANITIZED);
+    // 1800 and 900 B a slot for 5 s each; 1200 B come in each.
+    let number = |before: &str| -> u64 {
+        let rest = said.split(before).nth(1).and_then(|rest| rest.split(' ').next());
+        rest.and_then(|word| word.trim_end_matches([',', ';']).parse().ok()).expect("a number")
+    };
+    assert!((11_500_000..=12_000_000).contains(&number("delivered ")), "{said}");
+    assert!(number("at most ") <= 4_000 && number("marked ") > 0, "{said}");
+    assert!(said.ends_with(" done\n"), "{said}");
+}
+
+#[test]
 fn no_call_makes_a_system_call_once_an_object_is_made() {
     assert_eq!(run("system_calls.c", &["-O2"]), "no system call\n");
 }
