@@ -134,11 +134,13 @@ pub(super) struct Clock {
     open: Option<(Written, Option<Order>)>,
     /// The form of the first date; the inner value is none for times of the day.
     form: Option<Option<Discriminant<Date>>>,
+    /// The meaning of the first time, if it has two numbers alone.
+    short: Option<&'static str>,
 }
 
 impl Clock {
     pub(super) fn new(given: Option<TimeUnit>, column: &str) -> Self {
-        Self { given, column: column.into(), kind: None, open: None, form: None }
+        Self { given, column: column.into(), kind: None, open: None, form: None, short: None }
     }
 
     /// The name of the column.
@@ -181,9 +183,15 @@ impl Clock {
     }
 
     /// The kind of clock, by the first time.
-    fn first(&self, at: &At<'_>, field: &str, number: Option<Decimal>) -> Result<Kind, TraceError> {
+    fn first(
+        &mut self,
+        at: &At<'_>,
+        field: &str,
+        number: Option<Decimal>,
+    ) -> Result<Kind, TraceError> {
         let Some(number) = number else {
             return if self.given.is_none() && is_instant(field) {
+                self.short = short(field);
                 Ok(Kind::Iso)
             } else {
                 let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
@@ -277,7 +285,7 @@ impl Clock {
     /// How the times were taken.
     pub(super) fn note(&self) -> String {
         match (self.kind, self.given) {
-            (Some((Kind::Iso, _)), _) => "dates and times".into(),
+            (Some((Kind::Iso, _)), _) => self.short.unwrap_or("dates and times").into(),
             (Some((Kind::Number { unit, epoch: true }, _)), _) => {
                 format!("an epoch in {unit}, by its size")
             }
@@ -311,6 +319,13 @@ pub(super) fn is_instant(text: &str) -> bool {
     date_and_time(text).is_some()
 }
 
+/// The meaning of a time of two numbers without a date.
+fn short(text: &str) -> Option<&'static str> {
+    let is_short = text.matches(':').count() == 1 && matches!(date_and_time(text), Some((None, _)));
+    let fraction = half_of_day(text).0.contains([',', '.']);
+    is_short.then_some(if fraction { "minutes and seconds" } else { "hours and minutes" })
+}
+
 /// The instant of an ISO 8601 date and time, in ns since the first day of the year 0; for a time of
 /// the day, in ns since midnight. None for a date of ambiguous form.
 pub(super) fn iso(text: &str) -> Option<i128> {
@@ -324,7 +339,8 @@ pub(super) fn iso(text: &str) -> Option<i128> {
 /// The date of `text`, if it has one, and the ns since midnight, UTC where a zone is stated.
 /// `T`, a blank or `_` separates date and time. A zone is `Z`, `UTC`, `GMT` or an offset. A time
 /// after a date may have points in place of colons, as in phones' logs. A time may end with `AM` or
-/// `PM`.
+/// `PM`. Two numbers are hours and minutes, with a fraction minutes and seconds, as spreadsheets
+/// show `mm:ss.0`.
 fn date_and_time(text: &str) -> Option<(Option<Date>, i128)> {
     let (date, clock) = match text.split_once(['T', 't', ' ', '_']) {
         Some((date, clock))
@@ -339,15 +355,20 @@ fn date_and_time(text: &str) -> Option<(Option<Date>, i128)> {
     let pointed = clock.matches('.').count() == 2 && !clock.contains(':') && date.is_some();
     let colons = if pointed { clock.replace('.', ":") } else { String::new() };
     let clock = if pointed { &colons } else { clock };
-    let (whole, fraction) = clock.split_once([',', '.']).unwrap_or((clock, "0"));
-    let (hour, minute, second) = match whole.split(':').collect::<Vec<_>>()[..] {
-        [hour, minute, second] => (hour, minute, second),
-        [hour, minute] => (hour, minute, "00"),
-        [packed] if date.is_some() && packed.len() == 6 && packed.is_ascii() => {
+    let (whole, fraction) = match clock.split_once([',', '.']) {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (clock, None),
+    };
+    let (hour, minute, second) = match (&whole.split(':').collect::<Vec<_>>()[..], fraction) {
+        (&[hour, minute, second], _) => (hour, minute, second),
+        (&[hour, minute], None) => (hour, minute, "00"),
+        (&[minute, second], Some(_)) if date.is_none() && half.is_none() => ("0", minute, second),
+        (&[packed], _) if date.is_some() && packed.len() == 6 && packed.is_ascii() => {
             (&packed[..2], &packed[2..4], &packed[4..])
         }
         _ => return None,
     };
+    let fraction = fraction.unwrap_or("0");
     let part = |text: &str, below: u64| {
         digits(text.as_bytes()).filter(|value| text.len() <= 2 && *value < below)
     };
@@ -529,6 +550,8 @@ mod tests {
         assert_eq!(iso("2024-05-14 12:00:00.113"), Some(noon + 113_000_000));
         assert_eq!(iso("2024-05-14 12:00:00,5"), Some(noon + 500_000_000));
         assert_eq!(iso("00:01:00.25"), Some(60_250_000_000));
+        assert_eq!(iso("01:02.5"), Some(62_500_000_000), "minutes and seconds");
+        assert_eq!(iso("01:02"), Some(3_720_000_000_000), "hours and minutes");
         for text in [
             "",
             "12",
@@ -537,6 +560,8 @@ mod tests {
             "2024-05-14 25:00:00",
             "x:y:z",
             "12.00.00",
+            "2024-05-14 12:00.5",
+            "1:00.5 PM",
         ] {
             assert_eq!(iso(text), None, "{text}");
         }

@@ -294,12 +294,25 @@ fn epochs_and_dates_are_times() {
         (["2024-05-14 09:31:02 UTC", "2024-05-14 09:31:03 UTC"], 1000),
         (["2024.05.14_09.31.02", "2024.05.14_09.31.03"], 1000),
         (["2024-02-28T23:59:59+01:00", "2024-02-29T00:00:00+01:00"], 1000),
+        (["59:59.0", "1:00:00.5"], 1500),
+        (["00:01.0", "00:01.5"], 500),
     ] {
         let table = format!("when,rate\n{},8\n{},8\n", rows[0], rows[1]);
         let given = [("time", "when"), ("rate", "rate"), ("unit", "Mbit/s")];
         let loaded = text(&table, &given).expect("it is read");
         assert_eq!(loaded.timeline.interval(), Duration::from_millis(step), "{rows:?}");
         assert_eq!(loaded.timeline.total(), 2 * step * 1000, "{rows:?}");
+    }
+}
+
+#[test]
+fn a_note_says_how_times_of_two_numbers_are_taken() {
+    for (time, words, longest) in [("0:01.5", "minutes and seconds", 4), ("0:03", "hours and", 400)]
+    {
+        let first = if time.contains('.') { "0:00.0" } else { "0:00" };
+        let loaded = text(&format!("time,rate\n{first},8\n{time},8\n"), &RATES).expect("a table");
+        assert!(loaded.notes.iter().any(|note| note.contains(words)), "{:?}", loaded.notes);
+        assert!(loaded.timeline.duration() < Duration::from_secs(longest), "{time}");
     }
 }
 
