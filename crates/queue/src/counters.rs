@@ -29,6 +29,15 @@ impl AddAssign for Count {
     }
 }
 
+/// L4S packets that have left a queue whose marks are set elsewhere, since it was built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Withheld {
+    /// Packets with ECT(1) or CE that left.
+    pub l4s: u64,
+    /// Those of them that the AQM would have marked had they had ECT(1).
+    pub marked: u64,
+}
+
 /// The drop reasons of a queue: the reasons before [`DropReason::NoRule`]. A packet without a rule
 /// never reaches a queue, and the layer that loses a packet later counts it.
 const REASONS: usize = DropReason::NoRule as usize;

@@ -52,7 +52,7 @@ pub use aqm::{
     AnyAqm, Aqm, AqmConfig, AqmContext, DeliveryReport, Ect1, LaneView, Needs, QueueView, Scan,
     Verdict,
 };
-pub use counters::{Count, Counters};
+pub use counters::{Count, Counters, Withheld};
 pub use discipline::{AnyDiscipline, Discipline, DisciplineConfig, End, Victim};
 pub use lane::{Lane, Queued, Tag};
 pub use limit::Limit;

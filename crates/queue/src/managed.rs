@@ -21,6 +21,7 @@ mod settings;
 mod timeout;
 mod waits;
 mod withdraw;
+mod withheld;
 
 use crate::aqm::none::NoAqm;
 use crate::aqm::{AnyAqm, Aqm, AqmContext, Ect1};
@@ -137,6 +138,7 @@ impl ManagedQueue {
                 ect1: Ect1::L4s,
                 shows_heads: aqm.needs().heads,
                 delayed: false,
+                withholds: false,
                 counters: Counters::default(),
                 memory: Memory::of(aqm.needs()),
             },

@@ -2,10 +2,12 @@
 
 mod dual;
 pub(crate) mod f1;
+pub(crate) mod marking;
 pub(crate) mod queues;
 mod scells;
 
 pub use dual::{Leg, Routing, SplitConfig};
+pub use marking::{MarkingConfig, MarkingPlace};
 pub use scells::{MOST_SCELLS, PCELL, ScellConfig};
 
 use crate::RlcModeConfig;
@@ -186,6 +188,9 @@ params! {
         /// F1-U, if CU and DU are apart. Then the queue is fifo too.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
         f1: F1Config = F1Config::default();
+        /// The node that sets the AQM's marks on packets with ECT(1), and its reports.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
+        marking: MarkingConfig = MarkingConfig::default();
         /// How SDUs are cut, numbered and put together again; with a MAC of kind rb, dch or hsdpa.
         mode: RlcModeConfig = Default::default();
         /// How long an SDU keeps its place in the bearer's queue: until it is sent, or, with

@@ -41,8 +41,8 @@ pub mod upf;
 
 pub use carrier::{AllocationType, CarrierConfig, CarrierKind};
 pub use config::{
-    CellContext, Hold, Leg, PollConfig, QosFlowConfig, RlcConfig, Routing, ScellConfig, SdapConfig,
-    SplitConfig, TieOrder, UeConfig, UpfConfig,
+    CellContext, Hold, Leg, MarkingConfig, MarkingPlace, PollConfig, QosFlowConfig, RlcConfig,
+    Routing, ScellConfig, SdapConfig, SplitConfig, TieOrder, UeConfig, UpfConfig,
 };
 pub use drx::DrxConfig;
 pub use harq::HarqConfig;

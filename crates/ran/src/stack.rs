@@ -10,6 +10,7 @@
 //! at one instant are ordered by [`TieOrder`], then by insertion.
 
 use self::core_network::Core;
+use self::marking::Marking;
 use self::split::Splits;
 use self::wire::Wire;
 use crate::bearer::{Above, BearerId, Exit, Offer, Slot};
@@ -38,6 +39,7 @@ mod counts;
 mod drx;
 mod forecast;
 mod handover;
+mod marking;
 mod pour;
 mod refused;
 mod reports;
@@ -66,6 +68,8 @@ pub struct Stack {
     /// The last slot served.
     last_slot: Option<Slot>,
     unpaced: bool,
+    /// Packets may take the short paths of [`pour`].
+    pours: bool,
     assert_bound: bool,
     clairvoyant: Option<GrantContext>,
     /// Number of packets refused by a limiter.
@@ -80,6 +84,8 @@ pub struct Stack {
     splits: Option<Box<Splits>>,
     /// User data between CU and DU; none if they are one.
     wire: Option<Box<Wire>>,
+    /// Marks that the CU or the UPF sets; none if the RLC's node does.
+    marking: Option<Box<Marking>>,
 }
 
 impl Stack {
@@ -339,6 +345,9 @@ impl Stack {
         packet: &mut Packet,
         driver: &mut D,
     ) {
+        if self.marking.is_some() {
+            self.mark_at_upf(now, ue_index, qos, packet, driver);
+        }
         let event_driven = self.clocks.sdap.is_event_driven();
         if event_driven && self.pass_sdap(now, ue_index, packet, driver) {
             return;
@@ -502,6 +511,9 @@ impl Stack {
         if !cell.feeds.is_empty() {
             let wire = self.wire.as_deref();
             cell.feed_aqms(now, |id| wire.map_or_else(Count::default, |wire| wire.to(id)));
+        }
+        if let Some(marking) = &mut self.marking {
+            marking.after_slot(now, &cell.ues);
         }
         if cell.meter.is_some() {
             cell.count_slot(slot, slot_use, matches!(service, AnyService::Rb(_)));

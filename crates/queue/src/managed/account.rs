@@ -24,6 +24,8 @@ pub(super) struct Account {
     pub(super) shows_heads: bool,
     /// True once the layer below has not served the queue for a time ([`Memory::served_from`]).
     pub(super) delayed: bool,
+    /// True if another node sets the AQM's marks on L4S packets.
+    pub(super) withholds: bool,
     pub(super) counters: Counters,
     /// None until there is data to keep. Behind a pointer, since each cache line counts with many
     /// UEs.

@@ -233,16 +233,13 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         while let Some(queued) = self.discipline.pop(lane) {
             *place = queued.packet;
             self.account.forget_waiting(place);
-            let verdict = queued.tag().map_or(Verdict::Pass, |tag| {
-                let view = self.view(now, lane);
-                let from = match A::ANYTHING {
-                    true => self.account.waits_from(place.enqueued),
-                    false => place.enqueued,
-                };
-                let sojourn = now.since(from);
-                self.aqm.on_dequeue(now, &view, lane, place, tag, sojourn)
-            });
-            let fate = self.fate(verdict, place);
+            let fate = match queued.tag() {
+                Some(tag) if A::ANYTHING && self.account.withholds => {
+                    self.fate_withheld(now, lane, place, tag)
+                }
+                Some(tag) => self.judge(now, lane, place, tag),
+                None => Fate::Pass,
+            };
             let delivered = fate != Fate::Drop;
             if fate == Fate::Mark {
                 mark_one(self.account.layer, &mut self.account.counters, now, place, probe);
@@ -257,6 +254,18 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
             }
         }
         false
+    }
+
+    /// The AQM's decision on `packet`, which leaves the head of `lane` with the AQM's note `tag`.
+    #[inline(always)]
+    pub(super) fn judge(&mut self, now: Instant, lane: Lane, packet: &Packet, tag: Tag) -> Fate {
+        let view = self.view(now, lane);
+        let from = match A::ANYTHING {
+            true => self.account.waits_from(packet.enqueued),
+            false => packet.enqueued,
+        };
+        let verdict = self.aqm.on_dequeue(now, &view, lane, packet, tag, now.since(from));
+        self.fate(verdict, packet)
     }
 }
 

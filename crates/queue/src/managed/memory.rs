@@ -2,7 +2,7 @@
 //! packets.
 
 use crate::aqm::Needs;
-use crate::counters::Count;
+use crate::counters::{Count, Withheld};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use justfull_base::{BitRate, Instant, Packet};
@@ -21,6 +21,8 @@ pub(super) struct Memory {
     pub(super) held: Count,
     /// The layer below could serve no packet before this instant.
     pub(super) served_from: Instant,
+    /// L4S packets that have left, if another node marks them.
+    pub(super) withheld: Withheld,
 }
 
 impl Default for Memory {
@@ -32,6 +34,7 @@ impl Default for Memory {
             service_rate: None,
             held: Count::default(),
             served_from: Instant::ZERO,
+            withheld: Withheld::default(),
         }
     }
 }

@@ -180,6 +180,13 @@ impl Stack {
             "none with several cells",
             HANDOVER,
         )?;
+        justfull_base::error::ensure(
+            !config.rlc.marking.is_elsewhere(),
+            "rlc.marking.place",
+            &config.rlc.marking.place.name(),
+            "du with several cells",
+            HANDOVER,
+        )?;
         config.queues().try_for_each(|(owner, queue)| {
             owner.refuse_reports(queue, "none of these with several cells", HANDOVER)
         })?;
@@ -241,6 +248,7 @@ impl Stack {
             slot,
             last_slot: None,
             unpaced,
+            pours: unpaced && !config.rlc.marking.is_elsewhere(),
             assert_bound: config.assert_bound,
             clairvoyant: config.foresees().then_some(context),
             held: 0,
@@ -249,7 +257,8 @@ impl Stack {
             gone: 0,
             carried: 0,
             splits: None,
-            wire: Wire::of(&config.rlc.f1),
+            wire: Wire::of(&config.rlc),
+            marking: Marking::of(&config.rlc.marking, places),
         };
         for (place, index) in here.iter().map(|&ue| ue as usize).enumerate() {
             let ue = &config.ues[index];
@@ -263,6 +272,7 @@ impl Stack {
             stack.rate_bearers(place);
             let apart = Apart::of(config.rlc.report_delay, &config.rlc.f1, mix(key ^ 2));
             stack.feed_aqms(place as u32, apart);
+            stack.watch_marks(place as u32);
             stack.service.enter(place as u32, index as u32, ue.drbs);
             let ue = stack.build_ue(ue);
             stack.core.ues.push(ue);
@@ -309,6 +319,13 @@ impl Stack {
         let drbs = 0..ues[place as usize].bearers.len() as u8;
         let fed = drbs.filter(|drb| gate.needs_reports(*drb));
         feeds.extend(fed.map(|drb| Feed::new(BearerId { ue: place, drb }, apart)));
+    }
+
+    /// The UE in `place` is here: another node may mark for its bearers.
+    pub(super) fn watch_marks(&mut self, place: u32) {
+        if let Some(marking) = &mut self.marking {
+            marking.watch(place, &mut self.cell.ues[place as usize].bearers);
+        }
     }
 
     fn build_ue(&self, ue: &UeConfig) -> Ue {

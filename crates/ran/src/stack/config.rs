@@ -108,6 +108,8 @@ impl StackConfig {
         self.validate_hold()?;
         self.validate_report_delay()?;
         self.validate_f1()?;
+        let uplink = matches!(self.mac, MacConfig::Uplink(_));
+        self.rlc.marking.check(&self.rlc.queue, uplink)?;
         self.mac.check_in(&self.cell())?;
         if self.mac.has_rlc() {
             self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;

@@ -102,6 +102,9 @@ impl Stack {
         }
         cell.rated.retain(|(id, _)| id.ue != ue);
         cell.feeds.retain(|feed| feed.id.ue != ue);
+        if let Some(marking) = &mut self.marking {
+            marking.forget(ue);
+        }
         for drb in 0..cell.ues[ue as usize].bearers.len() as u8 {
             let id = BearerId { ue, drb };
             let view = cell.bearer(id).view();
@@ -184,6 +187,7 @@ impl Stack {
             }
         }
         self.feed_aqms(ue, None);
+        self.watch_marks(ue);
         self.arm_timeouts_of(ue);
         if self.cell.gates[ue as usize].stays_listed() {
             self.sdap_busy.push(ue);

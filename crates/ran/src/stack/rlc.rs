@@ -1,5 +1,6 @@
 //! The bearers of a UE as the RLC below its gate.
 
+use super::marking::Marking;
 use super::split::Splits;
 use super::wire::Wire;
 use super::*;
@@ -17,18 +18,19 @@ pub(super) struct Bearers<'a> {
     clocks: &'a mut Clocks,
     splits: &'a mut Option<Box<Splits>>,
     wire: &'a mut Option<Box<Wire>>,
+    marking: &'a mut Option<Box<Marking>>,
 }
 
 impl Stack {
     /// The gate of `ue`, and the bearers below it.
     #[inline(always)]
     pub(super) fn gate_and_bearers(&mut self, ue: u32) -> (&mut Gate, Bearers<'_>) {
-        let Self { cell, service, clocks, splits, wire, .. } = self;
+        let Self { cell, service, clocks, splits, wire, marking, .. } = self;
         let Cell { ues, gates, backlog, sleep, .. } = cell;
         let radio = &mut ues[ue as usize];
         (
             &mut gates[ue as usize],
-            Bearers { ue, radio, backlog, service, sleep, clocks, splits, wire },
+            Bearers { ue, radio, backlog, service, sleep, clocks, splits, wire, marking },
         )
     }
 }
@@ -68,6 +70,26 @@ impl Bearers<'_> {
     }
 }
 
+impl Bearers<'_> {
+    /// `sdu` of bearer `drb` leaves the CU, which may mark it, for the DU. False if the bearer's
+    /// queue drops it.
+    #[cold]
+    #[inline(never)]
+    fn cross<P: Probe>(&mut self, now: Instant, drb: u8, mut sdu: Packet, probe: &mut P) -> bool {
+        let id = BearerId { ue: self.ue, drb };
+        if let Some(marking) = self.marking {
+            marking.mark(now, Layer::Sdap, id, &mut sdu, probe);
+        }
+        match self.wire {
+            Some(wire) if wire.takes_time() => {
+                wire.send(now, id, &sdu, self.clocks);
+                true
+            }
+            _ => self.take(now, drb, &sdu, probe),
+        }
+    }
+}
+
 impl Rlc for Bearers<'_> {
     #[inline(always)]
     fn view(&self, drb: u8) -> RlcView {
@@ -76,9 +98,8 @@ impl Rlc for Bearers<'_> {
 
     #[inline(always)]
     fn enqueue<P: Probe>(&mut self, now: Instant, drb: u8, sdu: &Packet, probe: &mut P) -> bool {
-        if let Some(wire) = self.wire {
-            wire.send(now, BearerId { ue: self.ue, drb }, sdu, self.clocks);
-            return true;
+        if self.wire.is_some() {
+            return self.cross(now, drb, *sdu, probe);
         }
         self.take(now, drb, sdu, probe)
     }

@@ -1,7 +1,8 @@
 //! User data on F1-U, between a CU with SDAP and PDCP and a DU with RLC and MAC.
 
 use super::*;
-use crate::limiter::F1Config;
+use crate::RlcConfig;
+use crate::config::MarkingPlace;
 use alloc::collections::VecDeque;
 use justfull_queue::Count;
 
@@ -13,15 +14,19 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// The wire of `f1`, if data takes time on it.
-    pub(super) fn of(f1: &F1Config) -> Option<Box<Self>> {
-        let wire = || Box::new(Self { delay: f1.delay, sdus: VecDeque::new() });
-        (!f1.delay.is_zero()).then(wire)
+    /// The wire of `rlc`, if data takes time on it, or the CU marks the data that enters it.
+    pub(super) fn of(rlc: &RlcConfig) -> Option<Box<Self>> {
+        let delay = rlc.f1.delay;
+        let wire = || Box::new(Self { delay, sdus: VecDeque::new() });
+        (!delay.is_zero() || rlc.marking.place == MarkingPlace::Cu).then(wire)
+    }
+
+    /// True unless data arrives at once.
+    pub(super) fn takes_time(&self) -> bool {
+        !self.delay.is_zero()
     }
 
     /// `sdu` of bearer `id` leaves the CU at `now`.
-    #[cold]
-    #[inline(never)]
     pub(super) fn send(&mut self, now: Instant, id: BearerId, sdu: &Packet, clocks: &mut Clocks) {
         let at = now + self.delay;
         if self.sdus.is_empty() {
