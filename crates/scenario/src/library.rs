@@ -43,6 +43,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("nr-100mhz", include_str!("../../../scenarios/nr-100mhz.toml")),
     ("nr-28ghz", include_str!("../../../scenarios/nr-28ghz.toml")),
     ("l4s-cell", include_str!("../../../scenarios/l4s-cell.toml")),
+    ("l4s-places", include_str!("../../../scenarios/l4s-places.toml")),
     ("l4span-cell", include_str!("../../../scenarios/l4span-cell.toml")),
     ("video-calls", include_str!("../../../scenarios/video-calls.toml")),
     ("upload-and-call", include_str!("../../../scenarios/upload-and-call.toml")),
