@@ -20,6 +20,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("a21-slices-mobile", include_str!("../../../scenarios/a21-slices-mobile.toml")),
     ("voip-over-lte", include_str!("../../../scenarios/voip-over-lte.toml")),
     ("live-lte", include_str!("../../../scenarios/live-lte.toml")),
+    ("live-l4s", include_str!("../../../scenarios/live-l4s.toml")),
     ("bbr-under-loss", include_str!("../../../scenarios/bbr-under-loss.toml")),
     ("download-pages-call", include_str!("../../../scenarios/download-pages-call.toml")),
     ("several-ues", include_str!("../../../scenarios/several-ues.toml")),
