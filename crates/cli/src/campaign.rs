@@ -11,9 +11,9 @@ use crate::terminal::{print, print_exact, say};
 use justfull_campaign::dataset::campaign_of;
 use justfull_campaign::{Addition, Campaign, Dataset, Tally, report, run};
 use justfull_report::export::{Column, Runs, Sink};
-use justfull_report::means;
 use justfull_report::read::Folder;
 use justfull_report::table::{self, Style};
+use justfull_report::{earlier, means};
 use justfull_scenario::Scenario;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -202,7 +202,13 @@ fn rows(
     campaign: &Campaign,
     columns: &[&'static Column<Runs>],
 ) -> Result<Folder, Failure> {
-    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    let mut names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    // The report's answer needs these too.
+    for name in earlier::COLUMNS {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     dataset.rows(campaign, &names).map_err(|e| Failure::usage(&e))
 }
 

@@ -228,6 +228,12 @@ fn the_page_answers_its_question_and_follows_a_slider_without_a_request_beyond_l
     let answer = browser.text("document.getElementById('answer').textContent");
     assert!(answer.contains("Vanilla") && answer.contains("Justfull"), "{answer}");
     assert_eq!(browser.eval("document.querySelectorAll('#table tbody tr').length"), json!(4));
+    let filled = "(() => { const run = shown.runs[0], { bin_s, queues } = run.series; \
+                  const at = Math.floor(11 / bin_s); const queued = ['UPF', 'SDAP', 'RLC']\
+                  .reduce((sum, of) => sum + (queues[of][at] || 0), 0); \
+                  showScene(run, 11, 2 * queued); \
+                  return queued > 10 && Number(sceneParts.fill.getAttribute('height')); })()";
+    assert_eq!(browser.eval(filled), json!(34), "half of 68: the queue is drawn to scale");
     let cell = "document.querySelector('#table tbody tr td:nth-child(3)').textContent";
     let before = browser.text(cell);
     browser.eval(
@@ -249,6 +255,8 @@ fn the_page_answers_its_question_and_follows_a_slider_without_a_request_beyond_l
     browser.eval("document.getElementById('study').requestSubmit()");
     browser.until("document.querySelectorAll('#study-table tbody tr').length > 0");
     assert_eq!(browser.text("document.getElementById('study-error').textContent"), "");
+    let answer = browser.text("document.getElementById('study-answer').textContent");
+    assert!(answer.contains("one in a hundred packets of call waits longer than"), "{answer}");
     let own = format!("http://{}/", page.host());
     for url in browser.requests() {
         assert!(url.starts_with(&own) || url.starts_with("data:"), "a request to {url}");
@@ -599,6 +607,10 @@ fn the_page_fits_phones_and_desks_by_day_and_by_night_and_everyone_can_use_it() 
                         browser.until("Number($('main').dataset.watched) > 2");
                     }
                     _ => {}
+                }
+                if view == "try" {
+                    let fits = "$('table').scrollWidth <= $('table').parentElement.clientWidth";
+                    assert_eq!(browser.eval(fits), json!(true), "the table at {width}");
                 }
                 let wide = browser.number("document.documentElement.scrollWidth");
                 assert!(wide <= f64::from(width), "{view} at {width}: {wide} pixels wide");

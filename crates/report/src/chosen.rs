@@ -135,7 +135,8 @@ fn labels(folders: &[Folder], kind: Kind, quantity: &str, in_words: bool) -> (St
     match kind {
         Kind::Line { y } => {
             let swept = folders.iter().find_map(Folder::swept).unwrap_or_default();
-            (if in_words { words::of_setting(&swept) } else { swept }, label(y))
+            let name = if in_words { words::of_setting(&swept) } else { words::with_unit(&swept) };
+            (name, label(y))
         }
         Kind::Points { x, y } => (label(x), label(y)),
         Kind::Series { y, .. } => {

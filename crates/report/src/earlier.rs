@@ -178,8 +178,7 @@ impl Earlier {
     pub fn with(self, rows: &Folder) -> Self {
         let durations = rows.rows().filter_map(|row| row.values.get("duration_s")?.as_f64());
         let duration_s = durations.reduce(f64::max);
-        let low = rows.rows().find(|row| row.values.get("low_latency").is_some_and(|v| v == true));
-        let flow = low.or_else(|| rows.rows().next()).map(|row| row.flow.to_owned());
+        let flow = rows.judged_flow();
         let methods = rows.methods();
         let one = rows.scenarios().len() < 2;
         let figures = methods.iter().filter(|_| one).map(|method| {

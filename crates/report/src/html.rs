@@ -25,8 +25,9 @@ const STYLE: &str = concat!(include_str!("style.css"), include_str!("figure/dark
 pub fn html(comparison: &Comparison, figures: &Figures) -> String {
     let families = comparison.families();
     let mut results = String::new();
+    let headings = headings(comparison, &families);
     for (i, family) in families.iter().enumerate() {
-        results.push_str(&family_section(family, i, figures));
+        results.push_str(&family_section(family, headings[i], i, figures));
     }
     let charts = if results.len() <= MOST_RESULTS { charts(comparison) } else { Vec::new() };
     fill(
@@ -42,7 +43,7 @@ pub fn html(comparison: &Comparison, figures: &Figures) -> String {
             ("missing", &warning("These runs are missing:", &comparison.missing)),
             ("answer", &answer::answer(comparison)),
             ("facts", &facts(comparison)),
-            ("contents", &contents(comparison, &families)),
+            ("contents", &contents(comparison, &headings)),
             ("results", &results),
             ("claims", &comparison.claims.as_ref().map_or_else(String::new, claims)),
             ("scenario", &escape(&comparison.scenario_toml)),
@@ -135,13 +136,22 @@ fn terms<'a>(given: impl Iterator<Item = (&'a str, String)>) -> String {
     })
 }
 
-fn contents(comparison: &Comparison, families: &[Family<'_>]) -> String {
+/// The headings of the sections; one that would repeat the title of the page says what it holds.
+fn headings<'a>(comparison: &Comparison, families: &[Family<'a>]) -> Vec<&'a str> {
+    let heading = |family: &Family<'a>| match family.label == comparison.title {
+        true => "Results",
+        false => family.label,
+    };
+    families.iter().map(heading).collect()
+}
+
+fn contents(comparison: &Comparison, headings: &[&str]) -> String {
     let mut out = String::new();
     let mut entry = |anchor: &str, text: &str| {
         let _ = write!(out, "<li><a href=\"#{anchor}\">{}</a></li>", escape(text));
     };
-    for (i, family) in families.iter().enumerate() {
-        entry(&format!("family-{}", i + 1), family.label);
+    for (i, heading) in headings.iter().enumerate() {
+        entry(&format!("family-{}", i + 1), heading);
     }
     if comparison.claims.is_some() {
         entry("claims", "Claims");
@@ -156,9 +166,10 @@ const MORE: &str = "Shares within TTIs, unused capacity, jitter, late packets, f
 
 /// Tables and figures of one sweep: a figure and a table, then folded parts: the tables of the
 /// other points, the figures over the sweep, and each point.
-fn family_section(family: &Family<'_>, index: usize, figures: &Figures) -> String {
+fn family_section(family: &Family<'_>, heading: &str, index: usize, figures: &Figures) -> String {
     let number = index + 1;
-    let mut out = format!("<section id=\"family-{number}\"><h2>{}</h2>\n", escape(family.label));
+    let mut out = format!("<section id=\"family-{number}\"><h2>{}</h2>\n", escape(heading));
+    let figures_html = |of: &[&Figure]| figures_html(of.iter().copied(), family.label);
     let mut notes: Vec<String> = Vec::new();
     let mut tables = family.groups.iter().map(|(_, group)| group_tables(group, &mut notes));
     let first = tables.next().unwrap_or_default();
@@ -169,7 +180,13 @@ fn family_section(family: &Family<'_>, index: usize, figures: &Figures) -> Strin
     let mut points: Vec<(String, Vec<&Figure>)> = family
         .groups
         .iter()
-        .map(|(index, group)| (name_of(group), figures.groups[*index].iter().collect()))
+        .map(|(index, group)| {
+            let name = match group.x {
+                Some(_) => format!("Figures: {}", group.x_text()),
+                None => "More figures".into(),
+            };
+            (name, figures.groups[*index].iter().collect())
+        })
         .collect();
     // A sweep shows its figures over all points, a single point its figures over time.
     let from = match &mut points[..] {
@@ -179,12 +196,13 @@ fn family_section(family: &Family<'_>, index: usize, figures: &Figures) -> Strin
         }
         _ => &mut spanning,
     };
-    let lead = figures_html(from.drain(..from.len().min(1)));
+    let lead: Vec<&Figure> = from.drain(..from.len().min(1)).collect();
+    let lead = figures_html(&lead);
     out.extend([lead, first, list("reading", &notes)]);
     out.push_str(&folded("Tables: the other points", &others));
-    out.push_str(&folded("Figures: all points", &figures_html(spanning)));
+    out.push_str(&folded("Figures: all points", &figures_html(&spanning)));
     for (name, figures) in points {
-        out.push_str(&folded(&format!("Figures: {name}"), &figures_html(figures)));
+        out.push_str(&folded(&name, &figures_html(&figures)));
     }
     out.push_str("</section>\n");
     out
@@ -203,12 +221,8 @@ fn group_tables(group: &Group, notes: &mut Vec<String>) -> String {
     format!("{heading}{shown}<details class=\"more\"><summary>{MORE}</summary>{more}</details>\n")
 }
 
-fn name_of(group: &Group) -> String {
-    if group.x.is_some() { group.x_text() } else { group.label.clone() }
-}
-
-fn figures_html<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> String {
-    figures.into_iter().map(figure_html).collect()
+fn figures_html<'a>(figures: impl IntoIterator<Item = &'a Figure>, section: &str) -> String {
+    figures.into_iter().map(|figure| figure_html(figure, section)).collect()
 }
 
 /// `body` folded under its `summary`; empty if `body` is empty.
@@ -220,12 +234,16 @@ fn folded(summary: &str, body: &str) -> String {
     format!("<details class=\"figures\"><summary>{summary}</summary>\n{body}</details>\n")
 }
 
-fn figure_html(figure: &Figure) -> String {
+/// The figure under a title without the label of its `section` and what follows it: headings say
+/// that.
+fn figure_html(figure: &Figure, section: &str) -> String {
+    let label = format!(": {section}");
+    let end = figure.title.find(&label).filter(|_| !section.is_empty());
     format!(
         "<figure id=\"{}\"><h4>{}</h4><div \
          class=\"plot\">{}</div><figcaption>{}</figcaption></figure>\n",
         escape(&figure.id),
-        escape(&figure.title),
+        escape(&figure.title[..end.unwrap_or(figure.title.len())]),
         figure.svg,
         escape(&figure.caption)
     )
@@ -406,6 +424,37 @@ mod tests {
         assert_eq!(page.matches(figure::DARK).count(), 1);
         assert_eq!(page.matches("<svg class=\"jf\"").count(), figures.iter().count());
         assert!(figures.iter().all(|figure| figure.standalone().contains(figure::DARK)));
+    }
+
+    #[test]
+    fn charts_and_pictures_have_the_same_hues_on_a_dark_screen() {
+        let list = SCRIPT.split("const HUES = {").nth(1).and_then(|rest| rest.split('}').next());
+        let hues: Vec<&str> =
+            list.expect("the hues").split('"').filter(|part| part.starts_with('#')).collect();
+        assert_eq!(hues.len(), 2 * 9, "eight colours and black");
+        for pair in hues.chunks(2).filter(|pair| pair[0] != "#000000") {
+            let rule = format!("[stroke='{}'] {{ stroke: {}; }}", pair[0].to_uppercase(), pair[1]);
+            assert!(figure::DARK.contains(&rule), "{rule}");
+        }
+    }
+
+    #[test]
+    fn no_heading_repeats_the_title_of_the_page() {
+        let mut comparison = example::comparison(1);
+        comparison.groups.truncate(1);
+        comparison.title.clone_from(&comparison.groups[0].label);
+        let page = html(&comparison);
+        let title = escape(&comparison.title);
+        for tag in ["h2", "h4", "summary"] {
+            let mark = format!("<{tag}>");
+            let mut texts = page.split(&mark).skip(1).filter_map(|rest| rest.split('<').next());
+            assert!(!texts.any(|text| text.contains(&title)), "{tag}");
+        }
+        assert_eq!(page.matches(&format!(">{title}</h1>")).count(), 1);
+        assert!(page.contains("<h2>Results</h2>") && page.contains("#family-1\">Results</a>"));
+        let sweep = html(&example::comparison(1));
+        let headings = sweep.matches(&format!("<h2>{title}</h2>")).count();
+        assert_eq!(headings, 1, "a label of its own stays");
     }
 
     #[test]

@@ -24,8 +24,8 @@ pub struct Means {
     pub columns: Vec<Option<Summary>>,
 }
 
-/// The means of `columns` for all flows that `folder` keeps. With a method's name in `against`, the
-/// means of the differences to this method, seed by seed.
+/// The means of `columns` for all flows that `folder` keeps, by ascending points. With a method's
+/// name in `against`, the means of the differences to this method, seed by seed.
 ///
 /// # Errors
 /// There is no such method; the text lists the methods.
@@ -38,7 +38,8 @@ pub fn means(
     if let Some(base) = against.filter(|base| !methods.contains(base)) {
         return Err(format!("no method `{base}`; {}", folder.in_words()).into());
     }
-    let keys = folder.keys().filter(|key| Some(&*key.method) != against);
+    let keys = folder.keys_by_point().into_iter();
+    let keys = keys.filter(|key| Some(&*key.method) != against);
     Ok(keys
         .map(|key| {
             let base = against.map(|method| key.under(method));

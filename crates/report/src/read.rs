@@ -17,6 +17,7 @@ use justfull_scenario::near::{did_you_mean, near};
 use key::{Wanted, Whose};
 use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::fs::File;
@@ -282,6 +283,35 @@ impl Folder {
 
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.order.iter()
+    }
+
+    /// The keys with the points of each scenario in ascending order of their settings; settings
+    /// that are no numbers come after numbers, in the order of the rows.
+    pub(crate) fn keys_by_point(&self) -> Vec<&Key> {
+        let scenarios = self.scenarios();
+        let place = |key: &Key| -> (usize, Vec<f64>) {
+            let values = self.axes(key).into_iter();
+            let at = values.map(|(_, value)| value.parse().unwrap_or(f64::INFINITY)).collect();
+            (scenarios.iter().position(|name| *name == key.scenario).unwrap_or(0), at)
+        };
+        let mut keys: Vec<(usize, Vec<f64>, &Key)> = self
+            .keys()
+            .map(|key| {
+                let (scenario, at) = place(key);
+                (scenario, at, key)
+            })
+            .collect();
+        keys.sort_by(|a, b| {
+            let pairs = a.1.iter().zip(&b.1).map(|(a, b)| a.total_cmp(b));
+            a.0.cmp(&b.0).then(pairs.fold(Ordering::Equal, Ordering::then))
+        });
+        keys.into_iter().map(|(_, _, key)| key).collect()
+    }
+
+    /// The flow that methods are judged by: the first that is marked as low-latency, or the first.
+    pub(crate) fn judged_flow(&self) -> Option<String> {
+        let low = self.rows().find(|row| row.values.get("low_latency").is_some_and(|v| v == true));
+        low.or_else(|| self.rows().next()).map(|row| row.flow.to_owned())
     }
 
     pub(crate) fn has(&self, key: &Key) -> bool {

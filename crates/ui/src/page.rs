@@ -61,6 +61,24 @@ mod tests {
     /// The lessons in the guide.
     const GUIDE: &str = include_str!("../../../docs/guide/lessons.md");
 
+    /// The colours of figures on a dark screen.
+    const DARK: &str = include_str!("../../report/src/figure/dark.css");
+
+    #[test]
+    fn charts_have_the_colours_of_the_reports_figures_by_day_and_by_night() {
+        let list = |name: &str| -> Vec<&str> {
+            let rest = SCRIPTS[0].split(&format!("const {name} = [")).nth(1).expect("a list");
+            let list = rest.split(']').next().expect("its end");
+            list.split('"').filter(|part| part.starts_with('#')).collect()
+        };
+        let (day, night) = (list("COLOURS"), list("NIGHT"));
+        assert_eq!((day.len(), night.len()), (8, 8));
+        for (day, night) in day.iter().zip(night) {
+            let rule = format!("[fill='{}'] {{ fill: {night}; }}", day.to_uppercase());
+            assert!(DARK.contains(&rule), "{rule}");
+        }
+    }
+
     #[test]
     fn the_guide_has_all_lessons_with_their_texts_questions_and_answers() {
         let lessons: Value = serde_json::from_str(LESSONS).expect("JSON");

@@ -11,7 +11,7 @@ fn tables_of_a_report_sort_and_its_charts_show_values_zoom_and_hide_methods() {
     results(folder.path(), "r", &[]);
     browser.open(&format!("file://{}/r/report.html", folder.path().display()));
     let answer = browser.text("document.querySelector('.answer').textContent");
-    assert!(answer.contains("Under Vanilla one packet of voip in a hundred"), "{answer}");
+    assert!(answer.contains("Under Vanilla one in a hundred packets of voip waits"), "{answer}");
     assert!(answer.contains("under DRQL than") && answer.contains("intervals"), "{answer}");
     let above = "document.querySelector('.answer').compareDocumentPosition(document.querySelector(\
                  '.facts')) === Node.DOCUMENT_POSITION_FOLLOWING";
@@ -28,8 +28,8 @@ fn tables_of_a_report_sort_and_its_charts_show_values_zoom_and_hide_methods() {
         browser.eval("document.querySelector('table').tHead.querySelector('button').click()");
         assert_eq!(browser.text(names), order, "by the name");
     }
-    browser.eval("document.querySelector('button.explore').click()");
-    assert_eq!(browser.eval("document.querySelectorAll('.live canvas').length"), json!(2));
+    let charts = "document.querySelectorAll('.live canvas').length";
+    assert_eq!(browser.eval(charts), json!(2), "the first figure is interactive from the start");
     let at = |x: f64, what: &str| {
         format!(
             "(() => {{ const over = document.querySelector('.live .u-over'), box = \
@@ -55,6 +55,10 @@ fn tables_of_a_report_sort_and_its_charts_show_values_zoom_and_hide_methods() {
     assert_eq!(browser.text(pressed), "false");
     browser.eval("[...document.querySelectorAll('.live .legend button')].at(-1).click()");
     assert_eq!(browser.eval("document.querySelectorAll('.live').length"), json!(0), "the picture");
+    browser.eval("document.querySelector('button.explore').click()");
+    assert_eq!(browser.eval(charts), json!(2), "and again the charts");
+    browser.eval("dispatchEvent(new Event('beforeprint'))");
+    assert_eq!(browser.eval(charts), json!(0), "paper gets the picture");
     let own = browser.requests();
     assert!(own.iter().all(|url| url.starts_with("file:") || url == "about:blank"), "{own:?}");
     assert_eq!(browser.faults(), Vec::<String>::new());

@@ -11,6 +11,8 @@ use justfull_lab::stats::Summary;
 const HEIGHT: i32 = 420;
 /// Smaller delays are drawn as this one.
 const LEAST_MS: f64 = 0.1;
+const DELAY: &str = "delay p99, ms";
+const GOODPUT: &str = "goodput, Mbit/s";
 
 /// A method and its values over the points of the sweep.
 type Line = (String, Vec<(f64, Summary)>);
@@ -64,10 +66,9 @@ pub(super) fn over_sweep(family: &Family<'_>, number: usize, palette: &Palette) 
     let delay: fn(&str, &[f64]) -> Axis =
         |label, values| Axis::around_from(label, LEAST_MS, values);
     let goodput: fn(&str, &[f64]) -> Axis = |label, values| Axis::from_zero(label, values.to_vec());
-    let delay_label = if is_low { "p99 of low-latency delay, ms" } else { "p99 of delay, ms" };
     let quantities = [
-        Quantity { metric: Metric::DelayP99, label: delay_label, axis: delay },
-        Quantity { metric: Metric::Goodput, label: "goodput, Mbit/s", axis: goodput },
+        Quantity { metric: Metric::DelayP99, label: DELAY, axis: delay },
+        Quantity { metric: Metric::Goodput, label: GOODPUT, axis: goodput },
     ];
     let panels: Vec<(&Quantity, Vec<Line>)> =
         quantities.iter().map(|of| (of, lines(&at, of.metric))).collect();
@@ -106,26 +107,44 @@ pub(super) fn over_sweep(family: &Family<'_>, number: usize, palette: &Palette) 
             }
         }
     });
-    let caption = "Means over the seeds, with 95 % confidence intervals (Student's t) where there \
-                   are three or more. The delay is that of the flow that waits longest, the \
-                   goodput that of the flows that need no low delay together.";
+    let low = if is_low { "low-latency " } else { "" };
+    let caption = format!(
+        "Means over the seeds, with 95 % confidence intervals (Student's t) where there are three \
+         or more. The delay is that of the {low}flow that waits longest, the goodput that of the \
+         flows that need no low delay together."
+    );
     let title = format!("Delay and goodput over {what}: {}", family.label);
-    Some(Figure::new(format!("sweep-{number}"), title, caption.into(), &picture))
+    Some(Figure::new(format!("sweep-{number}"), title, caption, &picture))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::panel::text_width;
     use super::*;
     use justfull_lab::model::example;
+
+    #[test]
+    fn the_name_of_an_upright_axis_is_no_longer_than_its_panel() {
+        // The panel's head, and what stands below its frame.
+        let frame = HEIGHT - 98;
+        for label in [&format!("{DELAY} (log)"), GOODPUT] {
+            assert!(text_width(label) <= frame, "{label}");
+        }
+    }
 
     #[test]
     fn a_sweep_has_a_line_for_each_method_over_its_setting_and_a_point_alone_has_no_figure() {
         let comparison = example::comparison(3);
         let family = &comparison.families()[0];
         let figure = over_sweep(family, 1, &Palette::of(&comparison)).expect("a sweep");
-        for text in ["interval, ms", "p99 of low-latency delay, ms", "goodput, Mbit/s", "Vanilla"] {
+        for text in ["interval, ms", DELAY, GOODPUT, "Vanilla"] {
             assert!(figure.svg.contains(text), "{text}");
         }
+        assert!(
+            figure.caption.contains("of the low-latency flow that waits"),
+            "{}",
+            figure.caption
+        );
         let summaries: Vec<(f64, GroupSummary)> = family
             .groups
             .iter()

@@ -7,13 +7,13 @@ use justfull_lab::stats::Summary;
 use justfull_run::results::RunResult;
 
 /// The figures of a method over its seeds.
-struct Of<'a> {
-    method: &'a str,
+pub(super) struct Of<'a> {
+    pub(super) method: &'a str,
     /// 99th percentile of the judged flow's delay, in ms.
-    p99_ms: Summary,
+    pub(super) p99_ms: Summary,
     /// Goodput of the judged flow, and of the other flows, in Mbit/s.
-    own: f64,
-    others: f64,
+    pub(super) own: f64,
+    pub(super) others: f64,
 }
 
 /// The best method of the answer has at least this share of the best goodput.
@@ -32,6 +32,13 @@ fn of_group(group: &Group) -> Option<String> {
     let methods = names.iter().filter(|name| !is_clairvoyant(name));
     let all: Vec<Of<'_>> =
         methods.filter_map(|method| of_method(group, method, &flow.name)).collect();
+    let at = if group.x.is_some() { group.x_text() } else { String::new() };
+    sentence(&at, &flow.name, &all)
+}
+
+/// The sentences about the packets of `flow` under `all` methods at the point `at`, in HTML; none
+/// where one method is both the slowest and the best.
+pub(super) fn sentence(at: &str, flow: &str, all: &[Of<'_>]) -> Option<String> {
     let by_delay = |a: &&Of<'_>, b: &&Of<'_>| a.p99_ms.mean.total_cmp(&b.p99_ms.mean);
     let most = |of: fn(&Of<'_>) -> f64| all.iter().map(of).fold(0.0, f64::max);
     let (own, others) = (most(|one| one.own), most(|one| one.others));
@@ -41,14 +48,13 @@ fn of_group(group: &Group) -> Option<String> {
     if best.method == worst.method {
         return None;
     }
-    let name = escape(&flow.name);
-    let at = if group.x.is_some() {
-        format!("At {}: under ", escape(&group.x_text()))
-    } else {
-        "Under ".into()
+    let name = escape(flow);
+    let at = match at {
+        "" => "Under ".into(),
+        at => format!("At {}: under ", escape(at)),
     };
     let mut text = format!(
-        "{at}<b>{}</b> one packet of {name} in a hundred waits longer than <b>{}</b>; under \
+        "{at}<b>{}</b> one in a hundred packets of {name} waits longer than <b>{}</b>; under \
          <b>{}</b> than <b>{}</b>",
         escape(worst.method),
         time(&worst.p99_ms),
@@ -150,7 +156,7 @@ mod tests {
     fn the_answer_names_slowest_and_best_method_and_compares_their_intervals() {
         let apart = text([("Vanilla", &[100.0, 102.0, 104.0]), ("<b>", &[2.0, 2.1, 2.2])]);
         // Student's t of two degrees of freedom, 4.303, times 2 and 0.1, over the root of three.
-        assert!(apart.contains("Under <b>Vanilla</b> one packet of call"), "{apart}");
+        assert!(apart.contains("Under <b>Vanilla</b> one in a hundred packets of call"), "{apart}");
         assert!(
             apart.contains("<b>102 ± 5 ms</b>; under <b>&lt;b&gt;</b> than <b>2.10 ± 0.25 ms</b>")
         );

@@ -36,6 +36,10 @@
     });
   }
 
+  // The colours of methods, and their lighter hues on a dark screen.
+  const HUES = { "#0072b2": "#4aa8e0", "#e69f00": "#f2bd3c", "#009e73": "#2fc79b", "#cc79a7": "#e79cc8", "#56b4e9": "#8fd0f5", "#d55e00": "#ff8a3d", "#808080": "#b0b0b0", "#d8cb1f": "#e8dd5a", "#000000": "#ffffff" };
+  const night = matchMedia("(prefers-color-scheme: dark)");
+  const shade = colour => night.matches && HUES[colour.toLowerCase()] || colour;
   const ink = () => getComputedStyle(document.body).color;
   const figures = value => value === null || value === undefined ? "–" : value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
   const tip = unit => {
@@ -66,29 +70,30 @@
     box.replaceWith(live);
     for (const { name, step, methods } of panels) {
       const place = make("div", {});
-      live.append(make("h5", {}, `${name}, ${unit}`), place);
+      live.append(make("h5", {}, `${log ? "delay" : "goodput"} of ${name}, ${unit}`), place);
       const count = Math.max(...methods.map(method => method.mid.length));
       const x = Array.from({ length: count }, (_, i) => (i + 0.5) * step);
       const series = [{}], data = [x], bands = [];
       for (const { name: label, colour, dashes, low, mid, high } of methods) {
-        series.push({ label, stroke: () => colour, dash: dashes.map(length => 2 * length), width: 2, points: { show: false } });
+        series.push({ label, stroke: () => shade(colour), dash: dashes.map(length => 2 * length), width: 2, points: { show: false } });
         data.push(mid);
         if (!low) continue;
         for (const edge of [high, low]) { series.push({ stroke: () => "transparent", points: { show: false }, of: label }); data.push(edge); }
-        bands.push({ series: [series.length - 2, series.length - 1], fill: `${colour}33` });
+        bands.push({ series: [series.length - 2, series.length - 1], fill: () => `${shade(colour)}33` });
       }
       const axis = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8884", width: 1 } };
       plots.push(new uPlot({
         width: Math.max(280, live.clientWidth), height: 260, legend: { show: false }, cursor: { drag: { x: true, y: false }, sync: { key: "time" } },
         scales: { x: { time: false }, y: log ? { distr: 3 } : { range: (_, low, high) => [Math.min(0, low ?? 0), 1.05 * (high || 1)] } },
-        axes: [{ ...axis, label: "time, s", labelSize: 18, size: 34 }, { ...axis, size: 56, ...(log ? { filter: (_, splits) => splits.map(v => Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? v : null) } : {}) }],
+        axes: [{ ...axis, label: "time, s", labelSize: 18, size: 34 }, { ...axis, size: 56, values: (_, splits) => splits.map(v => v == null ? "" : String(+v.toPrecision(6))), ...(log ? { filter: (_, splits) => splits.map(v => Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? v : null) } : {}) }],
         series, bands, plugins: [tip(unit)],
       }, data, place));
     }
+    addEventListener("resize", () => plots.forEach(plot => plot.setSize({ width: Math.max(280, live.clientWidth), height: 260 })));
     const names = new Map(panels.flatMap(panel => panel.methods.map(method => [method.name, method.colour])));
     for (const [name, colour] of names) {
       const dot = make("i", {});
-      dot.style.background = colour;
+      dot.style.background = shade(colour);
       const key = make("button", { type: "button", "aria-pressed": "true", onclick: () => {
         if (!off.delete(name)) off.add(name);
         key.setAttribute("aria-pressed", String(!off.has(name)));
@@ -96,11 +101,19 @@
       } }, dot, ` ${name}`);
       legend.append(key);
     }
-    legend.append(make("button", { type: "button", onclick: () => live.replaceWith(box) }, "Show the picture"));
+    legend.append(make("button", { type: "button", class: "picture", onclick: () => live.replaceWith(box) }, "Show the picture"));
   };
-  for (const chart of JSON.parse(document.getElementById("charts")?.textContent || "[]")) {
+  const charts = JSON.parse(document.getElementById("charts")?.textContent || "[]");
+  charts.forEach((chart, i) => {
     const figure = document.getElementById(chart.id), box = figure?.querySelector(".plot");
-    if (!box) continue;
-    figure.querySelector("h4").append(" ", make("button", { type: "button", class: "explore", onclick: () => { if (box.isConnected) explore(box, chart); } }, "Explore"));
-  }
+    if (!box) return;
+    const open = () => { if (box.isConnected) explore(box, chart); };
+    figure.querySelector("h4").append(" ", make("button", { type: "button", class: "explore", onclick: open }, "Explore"));
+    // The figure that answers the question is interactive from the start.
+    if (i === 0 && !figure.closest("details")) open();
+  });
+  // On paper and after a change between day and night the pictures stand in place of the charts.
+  const close = () => document.querySelectorAll(".live .picture").forEach(button => button.click());
+  addEventListener("beforeprint", close);
+  night.addEventListener("change", close);
 })();

@@ -1,13 +1,16 @@
 //! The page of a campaign: for each flow a figure, and a table of all cases.
 
+use super::answer::{self, Of};
 use super::{STYLE, figure_html, figures_html, fill, folded, grid, list, script, terms, warning};
 use crate::ReportError;
 use crate::chosen::{Kind, chosen};
 use crate::export::{Column, Runs};
 use crate::figure::{Figure, escape};
 use crate::means::{means, table};
-use crate::read::{Folder, alias};
+use crate::read::{Folder, Key, alias, short};
 use crate::table::Grid;
+use crate::words;
+use justfull_lab::stats::Summary;
 
 const PAGE: &str = include_str!("study.html");
 
@@ -40,7 +43,9 @@ impl Study<'_> {
         let scenarios = folder.scenarios();
         let flows = |scenario: &String| {
             let of_scenario = folder.of_scenario(scenario);
-            of_scenario.flows().into_iter().map(move |flow| (of_scenario.clone(), flow))
+            let (mut flows, judged) = (of_scenario.flows(), of_scenario.judged_flow());
+            flows.sort_by_key(|flow| Some(flow) != judged.as_ref());
+            flows.into_iter().map(move |flow| (of_scenario.clone(), flow))
         };
         for (i, (mut rows, flow)) in scenarios.iter().flat_map(flows).enumerate() {
             rows.keep(&[], std::slice::from_ref(&flow)).map_err(|e| e.to_string())?;
@@ -61,6 +66,7 @@ impl Study<'_> {
                 ("title", &escape(self.title)),
                 ("style", STYLE),
                 ("failed", &warning("These jobs have failed:", self.failed)),
+                ("answer", &answer_of(folder)),
                 ("facts", &terms(facts)),
                 ("contents", &contents),
                 ("results", &results),
@@ -72,8 +78,11 @@ impl Study<'_> {
 
     fn section(&self, folder: &Folder, number: usize) -> Result<String, ReportError> {
         let found = means(folder, self.columns, None)?;
-        let mut figures = self.figures(folder, number).into_iter();
-        let lead = figures.next().map_or_else(String::new, |figure| figure_html(&figure));
+        let mut figures = self.figures(folder, number);
+        // The answer of the page is about this column.
+        figures.sort_by_key(|figure| figure.id != format!("flow-{number}-{}", short(P99)));
+        let mut figures = figures.into_iter();
+        let lead = figures.next().map_or_else(String::new, |figure| figure_html(&figure, ""));
         let others: Vec<Figure> = figures.collect();
         let mut out = lead + &with_notes(&table(&found, self.columns, None));
         if let Some(method) = self.against {
@@ -81,7 +90,7 @@ impl Study<'_> {
             let differences = with_notes(&table(&found, self.columns, self.against));
             out += &folded(&format!("Differences to {method}"), &differences);
         }
-        Ok(out + &folded("More figures", &figures_html(&others)))
+        Ok(out + &folded("More figures", &figures_html(&others, "")))
     }
 
     /// The figures of each column over the swept setting, and of each other column over the last
@@ -104,11 +113,61 @@ impl Study<'_> {
                     Kind::Points { x, y } => format!("{}-{}", alias(y), alias(x)),
                     _ => return None,
                 };
+                if let (Kind::Line { y }, Some(swept)) = (kind, folder.swept()) {
+                    let (y, x) = (words::of_column(y), words::of_setting(&swept));
+                    figure.title = format!("{y} over {x}");
+                }
                 figure.id = format!("flow-{number}-{name}");
                 Some(figure)
             })
             .collect()
     }
+}
+
+const P99: &str = "delay_ms_p99";
+const GOODPUT: &str = "goodput_mbit_s";
+
+/// The answer for the first point with two methods or more, from the columns of
+/// [`COLUMNS`](crate::earlier::COLUMNS); empty without such a point.
+fn answer_of(folder: &Folder) -> String {
+    let scenarios = folder.scenarios();
+    let text = scenarios.iter().find_map(|scenario| {
+        let rows = folder.of_scenario(scenario);
+        let flow = rows.judged_flow()?;
+        let keys = rows.keys_by_point();
+        let judged = keys.iter().filter(|key| key.flow == flow);
+        let points: Vec<&str> = judged.map(|key| &*key.point).collect();
+        let named = |point: &str| match &scenarios[..] {
+            [_] => words::of_point(point),
+            _ => format!("{scenario}, {}", words::of_point(point))
+                .trim_end_matches([',', ' '])
+                .into(),
+        };
+        points.iter().find_map(|point| {
+            answer::sentence(&named(point), &flow, &of_point(&rows, &keys, point, &flow))
+        })
+    });
+    text.map_or_else(String::new, |text| format!("<p class=\"answer\">{text}</p>"))
+}
+
+/// The figures of each method at `point`.
+fn of_point<'a>(folder: &Folder, keys: &[&'a Key], point: &str, flow: &str) -> Vec<Of<'a>> {
+    let values = |key: &Key, column| -> Vec<f64> {
+        folder.values(key, column).into_iter().map(|value| value.1).collect()
+    };
+    let goodput = |key: &Key| Summary::of(&values(key, GOODPUT)).map_or(0.0, |of| of.mean);
+    let here = || keys.iter().filter(|key| key.point == point);
+    let own = here().filter(|key| key.flow == flow);
+    let method = |key: &&'a Key| {
+        let others = here().filter(|other| other.method == key.method && other.flow != flow);
+        Some(Of {
+            method: &key.method,
+            p99_ms: Summary::of(&values(key, P99))?,
+            own: goodput(key),
+            others: others.map(|other| goodput(other)).sum(),
+        })
+    };
+    own.filter_map(method).collect()
 }
 
 fn with_notes(of: &Grid) -> String {
