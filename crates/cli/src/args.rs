@@ -13,6 +13,8 @@ mod service;
 pub(crate) use campaign::CampaignCommand;
 #[cfg(feature = "campaign")]
 pub(crate) use campaign::{AddArgs, CampaignArgs, JudgeArgs, MakeArgs, Study, TableArgs};
+#[cfg(feature = "f1u")]
+pub(crate) use f1u::F1uAskArgs;
 pub(crate) use f1u::F1uCommand;
 pub(crate) use live::{LiveArgs, ParityArgs};
 pub(crate) use n3::N3Command;

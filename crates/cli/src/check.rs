@@ -115,7 +115,9 @@ fn in_words(name: &str, found: &Runs) -> String {
     let (runs, methods, points) = (found.runs, found.methods.len(), found.points.len());
     let parts = found.parts.as_ref().map(|parts| format!("  {parts}\n")).unwrap_or_default();
     let chain = &found.chain;
-    format!("{name}: sound; {runs} runs ({methods} methods, {points} points)\n{parts}\n{chain}")
+    let [runs, methods, points] = [(runs, "run"), (methods, "method"), (points, "point")]
+        .map(|(n, noun)| format!("{n} {noun}{}", if n == 1 { "" } else { "s" }));
+    format!("{name}: sound; {runs} ({methods}, {points})\n{parts}\n{chain}")
 }
 
 /// The mistakes for standard error.

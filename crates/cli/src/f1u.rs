@@ -1,12 +1,12 @@
 //! `f1u`: the box on F1-U, and the answers of a running one.
 
-use crate::args::F1uCommand;
+use crate::args::{F1uAskArgs, F1uCommand};
 use crate::failure::Failure;
 use crate::service::{Lines, answer, checked, listed, plain};
 use crate::terminal::say;
 use justfull_f1u::{F1uConfig, ask};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The service in messages.
 const WHO: &str = "the box";
@@ -20,9 +20,18 @@ pub(crate) fn f1u(command: &F1uCommand) -> Result<(), Failure> {
             justfull_f1u::run(&config, args.takeover, ready).map_err(|e| Failure::usage(&e))
         }
         F1uCommand::Check(args) => checked(WHO, &justfull_f1u::check(&read(&args.config)?)),
-        F1uCommand::Status(args) => answer(WHO, ask(&args.socket, "status"), args.json, status),
-        F1uCommand::Bearers(args) => answer(WHO, ask(&args.socket, "bearers"), args.json, bearers),
+        F1uCommand::Status(args) => answer(WHO, ask(&socket(args)?, "status"), args.json, status),
+        F1uCommand::Bearers(args) => {
+            answer(WHO, ask(&socket(args)?, "bearers"), args.json, bearers)
+        }
     }
+}
+
+/// The socket of the box that is asked.
+fn socket(args: &F1uAskArgs) -> Result<PathBuf, Failure> {
+    let of_file = args.config.as_ref().map(|file| read(file));
+    let of_file = of_file.transpose()?.map(|config| PathBuf::from(config.operation.socket));
+    Ok(of_file.unwrap_or_else(|| args.socket.clone()))
 }
 
 fn read(file: &Path) -> Result<F1uConfig, Failure> {
@@ -55,9 +64,21 @@ fn bearers(value: &Value) -> String {
         ("in flight", "in_flight"),
         ("held", "held"),
         ("limit", "limit"),
-        ("bytes/s", "rate"),
+        ("Mbit/s", "rate"),
     ];
-    listed(&COLUMNS, value)
+    let mut value = value.clone();
+    for bearer in value.as_array_mut().into_iter().flatten() {
+        // As Wireshark and logs of base stations have them.
+        for name in ["downlink_teid", "uplink_teid"] {
+            if let Some(teid) = bearer[name].as_u64() {
+                bearer[name] = format!("{teid:#x}").into();
+            }
+        }
+        if let Some(bytes) = bearer["rate"].as_f64() {
+            bearer["rate"] = format!("{:.1}", bytes * 8e-6).into();
+        }
+    }
+    listed(&COLUMNS, &value)
 }
 
 #[cfg(test)]
@@ -75,8 +96,13 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(!text.contains('\u{1b}'));
-        let text = bearers(&json!([{ "cu_up": "10.0.0.1", "limit": null, "in_flight": 12 }]));
+        let text = bearers(&json!([{
+            "cu_up": "10.0.0.1", "limit": null, "in_flight": 12, "downlink_teid": 256,
+            "uplink_teid": null, "rate": 3_722_270.0,
+        }]));
         assert_eq!(text.lines().count(), 2, "{text}");
-        assert!(text.contains("10.0.0.1") && text.contains("12"), "{text}");
+        for part in ["10.0.0.1", "12", "0x100", "29.8"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 }

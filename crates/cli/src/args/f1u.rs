@@ -36,6 +36,9 @@ pub(crate) struct F1uAskArgs {
     /// Local socket of the box, `operation.socket` of its configuration
     #[arg(long, value_name = "FILE", default_value = "/run/justfull-f1u.sock")]
     pub(crate) socket: PathBuf,
+    /// Configuration of the box, whose `operation.socket` is asked
+    #[arg(long, value_name = "FILE", conflicts_with = "socket")]
+    pub(crate) config: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -177,7 +177,7 @@ fn check_lists_every_mistake_of_every_file() {
     };
     let (code, stdout, stderr) = check(&["a.toml", "b.toml", "c.toml"]);
     assert_eq!(code, Some(2), "{stderr}");
-    assert!(stdout.starts_with("c.toml: sound; 1 runs (1 methods, 1 points)\n"), "{stdout}");
+    assert!(stdout.starts_with("c.toml: sound; 1 run (1 method, 1 point)\n"), "{stdout}");
     let told = [
         "a.toml:2:1: field `duration`",
         "a.toml:3:1: field `bogus`",
@@ -204,7 +204,7 @@ fn check_lists_every_mistake_of_every_file() {
         "rlc.limiter.limit=20 packets",
     ]);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stdout.starts_with("c.toml: sound; 2 runs (2 methods, 1 points)\n"), "{stdout}");
+    assert!(stdout.starts_with("c.toml: sound; 2 runs (2 methods, 1 point)\n"), "{stdout}");
     assert!(stderr.contains("--set rlc.limiter.limit does not apply to Vanilla"), "{stderr}");
     let many: String = (0..30).map(|i| format!("[switches.s{i}]\nmtx{i} = 1\n")).collect();
     std::fs::write(folder.path().join("many.toml"), format!("{SOUND}\n{many}"))
