@@ -1,5 +1,5 @@
-//! Messages of one packet whose headers are equal to those of the message before: their treatment is
-//! the same, and the tables stay as they are.
+//! Messages of one packet whose headers are equal to those of the message before: their treatment
+//! is the same, and the tables stay as they are.
 
 use crate::packet::{FIN, IPV4_BYTES, IPV6_BYTES, RST, SYN, TCP};
 
@@ -9,9 +9,9 @@ const TCP_BYTES: usize = 20;
 /// The flag of a sequence number.
 const NUMBERED: u8 = 0b010;
 
-/// True if the message `next` has the headers of the message `last`, and both hold a segment of one
-/// connection of which `next` neither begins nor ends one. `headers` is the length of GTP-U's header
-/// in `last`.
+/// True if the message `next` has the headers of the message `last`, and both hold a segment of the
+/// same connection, which the segment of `next` neither begins nor ends. `headers` is the length of
+/// GTP-U's header in `last`.
 pub(crate) fn repeats(last: &[u8], next: &[u8], headers: usize) -> bool {
     let (Some((own, inner)), Some((other, before))) =
         (next.split_at_checked(headers), last.split_at_checked(headers))

@@ -174,9 +174,9 @@ impl Cut {
         Some(length)
     }
 
-    /// Writes only the headers of the next segment of `packet` to the start of `room`. Returns their
-    /// length in bytes and the place of the payload in `packet`. None after the last segment, if the
-    /// packet has no form of many segments, or if `room` is too small.
+    /// Writes only the headers of the next segment of `packet` to the start of `room`. Returns
+    /// their length in bytes and the place of the payload in `packet`. None after the last segment,
+    /// if the packet has no form of many segments, or if `room` is too small.
     pub fn next_head(&mut self, packet: &[u8], room: &mut [u8]) -> Option<(usize, Range<usize>)> {
         let out = room.get_mut(..self.payload).filter(|_| self.many && self.is_midway())?;
         let begin = self.at;

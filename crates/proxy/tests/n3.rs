@@ -326,11 +326,12 @@ fn transfers_pass_whole_where_the_interfaces_carry_several_datagrams_in_one_pack
     for outer in [0, 1] {
         let world = &World::with(outer, true);
         for family in [0, 1] {
-            world.learn(0, family);
-            // Several connections at a time, of two UEs, beside datagrams of the same length.
-            world.learn(1, family);
+            // Several connections at a time, beside datagrams of the same length. In IPv6 the UEs
+            // share a network.
+            let ues = [[0, 1, 0], [0; 3]][family];
+            ues.into_iter().for_each(|ue| world.learn(ue, family));
             thread::scope(|scope| {
-                for ue in [0, 1, 0] {
+                for ue in ues {
                     scope.spawn(move || transfer(world, ue, family));
                     scope.spawn(move || datagrams(world, ue, family));
                 }
