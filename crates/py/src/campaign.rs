@@ -259,7 +259,13 @@ impl Campaign {
                 &Failure::wrong(&self.campaign.file, "columns", &found, &why.to_string()),
             )
         })?;
-        let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        let mut names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        // The page's answer needs these too.
+        for name in justfull_report::earlier::COLUMNS {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         py.detach(|| {
             let dataset = Dataset::look(&self.path, &self.campaign)?;
             let folder = dataset.rows(&self.campaign, &names)?;
