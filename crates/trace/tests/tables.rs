@@ -420,6 +420,10 @@ fn bad_input_is_one_error_with_line_value_and_what_is_allowed() {
         assert!(error.starts_with(start) && error.contains(allowed), "{table:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
+    for value in ["-1", "1e300", "inf"] {
+        let error = text(&format!("time,rate\n0,{value}\n1,2\n"), &RATES).expect_err(value);
+        assert!(error.ends_with("allowed is a number from 0 to 1000000000 Mbit/s"), "{error}");
+    }
     let table = "time,dl_rate,ul_rate,cell,rsrp\n0,1,2,3,4\n";
     let near = text(table, &[("time", "time"), ("rate", "dlrate"), ("unit", "bit/s")]);
     assert_eq!(
@@ -438,15 +442,19 @@ fn a_file_that_is_in_no_format_is_refused_with_its_columns_where_it_has_any() {
         ("time,rate\n0 s,5 Mbps\n1 s,6 Mbps\n", "a table with the columns `time`, `rate`"),
         ("time,rate\n", "the columns `time`, `rate` and no row"),
         ("no table\nat all\n", "no format that is known by its first line"),
+        ("time,rate\r0,5\r1,6\r", "lines that end in CR alone, allowed is lines that end in LF"),
+        ("\"time\n(s)\",rate\n0,5\n", "a quote that does not end on its line"),
+        ("time,rate\n[s],[Mbit/s]\n0,5\n", "two lines of names before the numbers"),
     ] {
         let refused = text(table, &[]).expect_err("no format");
         assert!(refused.starts_with(&format!("t: found {found}")), "{refused}");
     }
     let wide: Vec<u8> = "time,rate\n0,5\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let marked = [b"\xff\xfe", &wide[..]].concat();
-    let refused = load_from(&marked[..], Path::new("t"), &ReadOptions::default());
-    let refused = refused.expect_err("no UTF-8").to_string();
-    assert_eq!(refused, "t: found text in UTF-16, allowed is text in UTF-8");
+    for wide in [[b"\xff\xfe", &wide[..]].concat(), wide] {
+        let refused = load_from(&wide[..], Path::new("t"), &ReadOptions::default());
+        let refused = refused.expect_err("no UTF-8").to_string();
+        assert_eq!(refused, "t: found text in UTF-16, allowed is text in UTF-8");
+    }
 }
 
 /// A decimal number of nanoseconds in seconds.

@@ -206,10 +206,12 @@ impl Layout {
         let most = 10_u128.pow(MOST) * one;
         value.filter(|value| *value <= most).map(Some).ok_or_else(|| {
             let most = (most / one / u128::from(self.unit.bits)).max(1);
+            // A number with either sign has neither.
+            let is_other = Decimal::parse(field, at.comma).is_none();
             let hint = match Decimal::parse(field, !at.comma) {
-                Some(_) if at.comma => " with a decimal comma (--decimal)",
-                Some(_) if number.is_none() => " with a decimal point (--decimal)",
-                _ if starts_as_number(field) => {
+                Some(_) if is_other && at.comma => " with a decimal comma (--decimal)",
+                Some(_) if is_other => " with a decimal point (--decimal)",
+                _ if is_other && starts_as_number(field) => {
                     " alone; the unit is that of the whole column (--unit)"
                 }
                 _ => "",

@@ -16,8 +16,13 @@ const LISTED: usize = 40;
 
 /// The refusal of a file that is in no format that its first line shows.
 pub(super) fn unplaced(source: &Source<'_>, head: &[u8]) -> TraceError {
-    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+    // Without a mark, a letter of the Latin script has a byte 0 beside it.
+    let is_wide = |head: &[u8]| matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [_, 0, ..]);
+    if is_wide(head) || head.first() == Some(&0) {
         return source.unusable("text in UTF-16", "text in UTF-8");
+    }
+    if head.contains(&b'\r') && !head.contains(&b'\n') {
+        return source.unusable("lines that end in CR alone", "lines that end in LF or CRLF");
     }
     let text = String::from_utf8_lossy(head);
     let mut lines = text.lines().map(|line| line.trim_start_matches('\u{feff}'));
@@ -25,10 +30,16 @@ pub(super) fn unplaced(source: &Source<'_>, head: &[u8]) -> TraceError {
         .by_ref()
         .filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
     let mut splitter = Splitter::new(source.dialect.separator);
+    let mut open = false;
     let mut row = || -> Option<Vec<String>> {
-        Some(splitter.split(rows.next()?)?.iter().map(str::to_string).collect())
+        let record = splitter.split(rows.next()?);
+        open |= record.is_none();
+        Some(record?.iter().map(str::to_string).collect())
     };
-    let (first, second) = (row().unwrap_or_default(), row().unwrap_or_default());
+    let [first, second, third] = [(); 3].map(|()| row().unwrap_or_default());
+    if open {
+        return source.unusable("a quote that does not end on its line", "quotes that do");
+    }
     let comma = source.dialect.comma;
     let values = |row: &[String]| row.iter().filter(|field| is_value(field, comma)).count();
     // A table has numbers, in its first line or below the names of its columns.
@@ -36,6 +47,11 @@ pub(super) fn unplaced(source: &Source<'_>, head: &[u8]) -> TraceError {
     if first.len() > 1 && has_names && second.is_empty() {
         let found = format!("the columns {} and no row", listed(&first));
         return source.unusable(&found, "a table with at least two rows");
+    }
+    let same = first.len() > 1 && [second.len(), third.len()] == [first.len(); 2];
+    if has_names && same && values(&second) == 0 && values(&third) > 0 {
+        let found = format!("two lines of names before the numbers, {} second", listed(&second));
+        return source.unusable(&found, "one line of names, with the units in it");
     }
     let sample = if has_names { &second } else { &first };
     let has_numbers = values(sample) > 0 || sample.iter().any(|field| starts_as_number(field));
