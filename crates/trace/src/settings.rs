@@ -57,9 +57,36 @@ pub fn table(text: &str) -> Result<Table, String> {
 pub fn settings<T: DeserializeOwned>(tree: &Table, params: &[ParamDoc]) -> Result<T, String> {
     unknown(tree, params, "")?;
     tree.clone().try_into().map_err(|error: toml::de::Error| match wrong::<T>(tree, &|tree| tree) {
-        Some((path, message)) => format!("field `{path}`: {message}"),
+        Some((path, message)) => match in_words(&message) {
+            (found, allowed) if allowed.is_empty() => format!("field `{path}`: {found}"),
+            (found, allowed) => format!("field `{path}`: found {found}, allowed is {allowed}"),
+        },
         None => error.message().trim().to_owned(),
     })
+}
+
+/// The found value and the allowed ones in the `message` of a reader, in words of TOML; all of the
+/// message, and nothing, if it does not say both.
+#[must_use]
+pub fn in_words(message: &str) -> (String, String) {
+    let Some((found, allowed)) = message.trim().split_once(", expected ") else {
+        return (message.trim().to_owned(), String::new());
+    };
+    let value = ["invalid type: ", "invalid value: ", "unknown variant "]
+        .into_iter()
+        .find_map(|kind| found.strip_prefix(kind));
+    let allowed = match allowed {
+        "a sequence" => "a list",
+        "a string" => "text in quotes",
+        "a boolean" => "true or false",
+        "a map" => "a table",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of at least 0",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    };
+    (value.unwrap_or(found).to_owned(), allowed.to_owned())
 }
 
 /// Refuses the first key that is not in `params`, and suggests similar keys.
@@ -168,12 +195,30 @@ mod tests {
             ("name = \"a\"\n[limits", &["line 2, column "][..]),
             ("limit = 1", &["field `limit`: there is no", "limits, name; did you mean limits?"]),
             ("limits.dat = 1", &["field `limits.dat`", "answer, data; did you mean data?"]),
-            ("limits.data = 1\nname = 2", &["field `limits.data`: ", "a time with its unit"]),
-            ("name = 2", &["field `name`: ", "expected a string"]),
-            ("limits = 2", &["field `limits`: "]),
+            ("limits.data = 1\nname = 2", &["field `limits.data`: found ", "a time with its unit"]),
+            ("name = 2", &["field `name`: found integer `2`, allowed is text in quotes"]),
+            ("name = []", &["field `name`: found ", ", allowed is text in quotes"]),
+            ("limits = 2", &["field `limits`: found integer `2`, allowed is a table"]),
         ] {
             let error = parsed(text).expect_err(text);
             assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn messages_of_a_reader_become_what_was_found_and_what_is_allowed() {
+        for (message, found, allowed) in [
+            ("invalid type: string \"lo\", expected a sequence", "string \"lo\"", "a list"),
+            (
+                "invalid value: integer `-1`, expected u64",
+                "integer `-1`",
+                "a whole number of at least 0",
+            ),
+            ("unknown variant `x`, expected `pass` or `reset`", "`x`", "`pass` or `reset`"),
+            ("unknown field `x`, expected one of `a`, `b`", "unknown field `x`", "one of `a`, `b`"),
+            (" missing field `flow` ", "missing field `flow`", ""),
+        ] {
+            assert_eq!(in_words(message), (found.into(), allowed.into()), "{message}");
         }
     }
 
