@@ -33,7 +33,8 @@ use std::path::{Path, PathBuf};
      With --split what the RLC holds is known so much later, as where CU and DU are apart.\n\n\
      Three kinds of methods are out: those that lose over one per cent of a low-latency \
      flow's packets more than the method that loses least; those with a p99 of these flows' \
-     delay above 400 ms, if another has less; and sluggish ones, whose pages load 5 times as long \
+     delay above 400 ms, or of which no packet arrives, if another has less; and sluggish ones, \
+     whose pages load 5 times as long \
      as another's, whose adaptive video stalls for over one per cent more of the time, or whose \
      round trips exceed a second and 10 times another's. Of the rest, \
      those with 95 % of the greatest goodput of the other flows stay; of these those within 10 % \

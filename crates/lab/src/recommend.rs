@@ -9,7 +9,9 @@
 //! delay and leaves more capacity to the other flows. A method is therefore not recommended if it
 //! loses over one per cent of the packets more than the method that loses least. It is not
 //! recommended either if its delay is above 400 ms while another method's is not: packets that
-//! still wait at the end of a run are not lost, but serve no call. A method is *sluggish* if pages
+//! still wait at the end of a run are not lost, but serve no call. A delay of which no packet
+//! arrives is longer than all others, and so is a round trip that never ends, if another method has
+//! one. If nothing arrives under any method, none is recommended. A method is *sluggish* if pages
 //! load five times as long as under another, if adaptive video stalls for over one per cent more of
 //! the time than under another, or if round trips exceed a second and are ten times as long as
 //! under another. Of the rest, the recommended method has at least 95 % of the greatest
@@ -54,7 +56,8 @@ const AS_GOOD: (f64, f64) = (0.1, 1.0);
 pub struct Choice {
     /// Name of the method.
     pub method: String,
-    /// 99th percentile of the delay of the worst low-latency flow, in ms.
+    /// 99th percentile of the delay of the worst low-latency flow, in ms; none if in some run such
+    /// a flow sent packets of which none arrived, though not all were dropped.
     pub delay_ms_p99: Option<Summary>,
     /// Mean delay of the low-latency flows, in ms.
     pub delay_ms_mean: Option<Summary>,
@@ -76,8 +79,9 @@ pub struct Choice {
     /// Its loss exceeds the least loss of any method by over one per cent of the packets; it is
     /// never recommended then.
     pub loses_too_much: bool,
-    /// The 99th percentile of the low-latency flows' delay is above 400 ms, while it is not for
-    /// another method that does not lose too much; it is never recommended then.
+    /// The 99th percentile of the low-latency flows' delay is above 400 ms, or no packet arrives,
+    /// while it is not so for another method that does not lose too much; it is never recommended
+    /// then.
     pub too_late: bool,
     /// Pages load five times as long as under another method, or not at all; or adaptive video
     /// stalls for over one per cent more of the time, or never begins; or the 95th percentile of
@@ -94,7 +98,7 @@ pub struct Choice {
     pub recommended: bool,
 }
 
-/// The numbers that decide; 0 if the runs have none, which is then true of all methods.
+/// The numbers that decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Numbers {
     delay: f64,
@@ -105,14 +109,22 @@ struct Numbers {
 }
 
 impl Choice {
+    /// A delay or a round trip that it lacks is endless; a loss or a goodput is 0.
     fn numbers(&self) -> Numbers {
-        let mean = |summary: &Option<Summary>| summary.map_or(0.0, |s| s.mean);
+        let mean = |summary: &Option<Summary>, none| summary.map_or(none, |s: Summary| s.mean);
         Numbers {
-            delay: mean(&self.delay_ms_p99),
-            loss: mean(&self.loss_percent),
-            rtt: mean(&self.rtt_ms_p95),
-            goodput: mean(&self.goodput_mbit_s),
+            delay: mean(&self.delay_ms_p99, f64::INFINITY),
+            loss: mean(&self.loss_percent, 0.0),
+            rtt: mean(&self.rtt_ms_p95, f64::INFINITY),
+            goodput: mean(&self.goodput_mbit_s, 0.0),
         }
+    }
+
+    /// True if some packet of some flow arrived.
+    #[must_use]
+    pub fn carries(&self) -> bool {
+        let delay = self.delay_ms_p99.or(self.delay_ms_mean);
+        delay.is_some() || self.goodput_mbit_s.is_some_and(|s| s.mean > 0.0)
     }
 
     fn dominates(&self, other: &Self) -> bool {
@@ -134,7 +146,9 @@ pub fn choices(runs: &[RunResult]) -> Vec<Choice> {
         .iter()
         .map(|method| Choice {
             method: method.method.clone(),
-            delay_ms_p99: method.get(Metric::DelayP99),
+            delay_ms_p99: method
+                .get(Metric::DelayP99)
+                .filter(|_| !starves(summary.subject, runs, &method.method)),
             delay_ms_mean: method.get(Metric::DelayMean),
             loss_percent: losses(summary.subject, runs, &method.method),
             goodput_mbit_s: method.get(Metric::Goodput),
@@ -161,10 +175,20 @@ pub fn for_low_latency(groups: &[&[RunResult]]) -> bool {
     groups.iter().any(|runs| GroupSummary::of(runs).subject.is_low_latency())
 }
 
-/// The recommended method of `choices`; none if `choices` is empty.
+/// The recommended method of `choices`; none if `choices` is empty or nothing arrives under any.
 #[must_use]
 pub fn recommended(choices: &[Choice]) -> Option<&Choice> {
     choices.iter().find(|choice| choice.recommended)
+}
+
+/// True if some run of `method` has a low-latency flow whose packets wait to the end, all that were
+/// not dropped.
+fn starves(subject: Subject, runs: &[RunResult], method: &str) -> bool {
+    let waits = |flow: &FlowResult| {
+        flow.delivered_packets == 0 && flow.entered_packets > flow.dropped_packets
+    };
+    let mut own = runs.iter().filter(|run| run.method == method);
+    subject.is_low_latency() && own.any(|run| subject.flows(run).any(waits))
 }
 
 /// Losses of `method` over its runs; none without low-latency flows other than TCP.
@@ -199,7 +223,8 @@ fn judge(choices: &mut [Choice], for_low_latency: bool) {
         let rtt = c.numbers().rtt;
         let slow = least_page.is_finite() && pages(c) > PAGES * least_page;
         let choppy = least_stalled.is_finite() && stalled(c) > least_stalled + STALLED_PERCENT;
-        slow || choppy || (rtt > RTT_MS && least_rtt <= RTT_SHARE * rtt)
+        let long = least_rtt.is_finite() && rtt > RTT_MS && least_rtt <= RTT_SHARE * rtt;
+        slow || choppy || long
     };
     for choice in choices.iter_mut().filter(|c| !c.yardstick) {
         choice.loses_too_much = loses(choice);
@@ -215,6 +240,7 @@ fn judge(choices: &mut [Choice], for_low_latency: bool) {
     let order = |c: &&&Choice| (c.numbers().rtt, -c.numbers().goodput);
     let best = as_good
         .iter()
+        .filter(|_| rivals.iter().any(Choice::carries))
         .min_by(|a, b| order(a).partial_cmp(&order(b)).expect("no result is not a number"));
     let Some(best) = best.map(|choice| choice.method.clone()) else { return };
     let as_good: Vec<String> = as_good.iter().map(|choice| choice.method.clone()).collect();

@@ -61,8 +61,7 @@ impl Answered<'_> {
             if json {
                 print_exact(&self.json(heading, *rtt, choices, choosing, sure))?;
             } else {
-                let notes = if place == 0 { notes } else { &[] };
-                self.print(heading, choices, notes, sure)?;
+                self.print(heading, choices, (place == 0).then_some(notes), sure)?;
             }
         }
         Ok(answers.swap_remove(0).2.clone())
@@ -89,18 +88,19 @@ impl Answered<'_> {
         answer.json()
     }
 
+    /// Prints a table; the first one has the notes of the scenario and those of all tables.
     fn print(
         &self,
         heading: &str,
         choices: &[Choice],
-        notes: &[String],
+        first: Option<&[String]>,
         fresh: Option<&Agreement>,
     ) -> Result<(), Failure> {
         let style = table::Style::detect();
         let mut grid = table::choices(choices);
         grid.notes.extend(table::settings(self.groups[0]));
-        let notes: String =
-            notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
+        let notes = first.unwrap_or_default().iter();
+        let notes: String = notes.map(|n| format!("note: {}\n", table::printable(n))).collect();
         let sure = fresh.map_or_else(String::new, |found| {
             format!("\n{}", table::line(&table::agreement(found), style))
         });
@@ -109,12 +109,7 @@ impl Answered<'_> {
             table::line(heading, style),
             table::terminal(&grid, style),
             sure,
-            // The first table has the notes of all tables.
-            if fresh.is_some() || self.round_trips.len() == 1 {
-                table::notes([&grid], style)
-            } else {
-                String::new()
-            }
+            if first.is_some() { table::notes([&grid], style) } else { String::new() }
         ))
     }
 }

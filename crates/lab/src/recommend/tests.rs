@@ -83,6 +83,49 @@ fn what_comes_after_400_ms_serves_no_call_if_another_is_in_time() {
 }
 
 #[test]
+fn a_method_under_which_no_packet_of_a_call_arrives_is_too_late_if_another_is_in_time() {
+    let none = |of: Choice| Choice { delay_ms_p99: None, ..of };
+    let starved = none(choice("starved", 0.0, 20.0, 10.0));
+    let served = choice("served", 15.0, 60.0, 8.0);
+    let mut both = [starved.clone(), served.clone()];
+    judge(&mut both, true);
+    assert_eq!(both.each_ref().map(|c| c.too_late), [true, false]);
+    assert!(both[1].recommended && both[1].dominated_by.is_none());
+    let late = choice("late", 9000.0, 60.0, 8.0);
+    assert_eq!(taken(&[starved.clone(), late]).as_deref(), Some("starved"), "no call is in time");
+    let all = over_all(&[vec![starved, served.clone()], both.to_vec()], true);
+    assert_eq!(recommended(&all).map(|c| c.method.as_str()), Some("served"));
+    let open = Choice { rtt_ms_p95: None, ..choice("open", 4.0, 0.0, 10.0) };
+    assert_eq!(taken(&[open, served]).as_deref(), Some("served"), "its round trips never end");
+}
+
+#[test]
+fn where_nothing_arrives_under_any_method_none_is_recommended() {
+    let idle =
+        |method| Choice { delay_ms_p99: None, rtt_ms_p95: None, ..choice(method, 0.0, 0.0, 0.0) };
+    assert_eq!(taken(&[idle("a"), idle("b")]), None);
+    let download = Choice { goodput_mbit_s: Summary::of(&[1.0]), ..idle("b") };
+    assert_eq!(taken(&[idle("a"), download]).as_deref(), Some("b"));
+}
+
+#[test]
+fn a_flow_whose_packets_wait_to_the_end_of_one_run_has_no_delay() {
+    let run = |seed, delivered_packets, dropped_packets| {
+        let mut run = crate::model::example::comparison(1).groups.remove(0).runs.remove(0);
+        run.seed = seed;
+        for flow in run.flows.iter_mut().filter(|flow| flow.low_latency) {
+            (flow.entered_packets, flow.delivered_packets) = (200, delivered_packets);
+            flow.dropped_packets = dropped_packets;
+        }
+        run
+    };
+    let delay = |runs: &[RunResult]| choices(runs)[0].delay_ms_p99.is_some();
+    assert!(delay(&[run(1, 190, 0), run(2, 1, 0)]), "some packet arrives");
+    assert!(!delay(&[run(1, 190, 0), run(2, 0, 50)]));
+    assert!(delay(&[run(1, 190, 0), run(2, 0, 200)]), "losses are another matter");
+}
+
+#[test]
 fn the_clairvoyant_policy_sets_no_bar_for_losses() {
     let yardstick = Choice { yardstick: true, ..lossy("clairvoyant", 0.0, 1.0, 12.0) };
     let choices = [yardstick, lossy("a", 3.0, 5.0, 10.0), lossy("b", 3.5, 2.0, 10.0)];

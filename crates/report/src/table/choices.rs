@@ -37,31 +37,41 @@ pub fn choices(choices: &[Choice]) -> Grid {
         let kind = if choice.yardstick { RowKind::Reference } else { RowKind::Method };
         Row::new(cells, kind)
     });
+    let nothing = !choices.iter().any(Choice::carries);
+    let nothing =
+        nothing.then(|| "Nothing is recommended: no packet arrives under any method.".into());
     Grid {
         header,
         rows: rows.collect(),
         numbers_from: 2,
-        notes: vec![
-            super::PLUS_MINUS.into(),
-            "recommended: of the methods that neither lose too much nor are too late or sluggish \
-             those with 95 % of the greatest goodput, of these those with the least p99 (to 10 % \
-             or 1 ms), and of these the one with the least round trip."
-                .into(),
-            "loss: packets of the low-latency flows that were dropped, of the flow that loses most; \
-             a delay is that of packets that arrive."
-                .into(),
-            "loses too much: over one per cent of the packets more than the method that loses least."
-                .into(),
-            "too late: p99 above 400 ms, while another that does not lose too much has less.".into(),
-            "sluggish: pages take over 5 times another method's, or adaptive video stalls for over \
-             one per cent more of the time, or round trips take over a second and 10 times \
-             another's."
-                .into(),
-            "dominated: another method is no worse in p99, loss, goodput and round trip, and better \
-             in one of them."
-                .into(),
-        ],
+        notes: nothing.into_iter().chain(notes()).collect(),
     }
+}
+
+/// The words of the table.
+fn notes() -> [String; 7] {
+    [
+        super::PLUS_MINUS.into(),
+        "recommended: of the methods that neither lose too much nor are too late or sluggish \
+         those with 95 % of the greatest goodput, of these those with the least p99 (to 10 % \
+         or 1 ms), and of these the one with the least round trip."
+            .into(),
+        "loss: packets of the low-latency flows that were dropped, of the flow that loses most; \
+         a delay is that of packets that arrive."
+            .into(),
+        "loses too much: over one per cent of the packets more than the method that loses least."
+            .into(),
+        "too late: p99 above 400 ms, or none where a flow's packets wait to the end, while \
+         another that does not lose too much has less."
+            .into(),
+        "sluggish: pages take over 5 times another method's, or adaptive video stalls for over \
+         one per cent more of the time, or round trips take over a second and 10 times \
+         another's."
+            .into(),
+        "dominated: another method is no worse in p99, loss, goodput and round trip, and better \
+         in one of them."
+            .into(),
+    ]
 }
 
 /// The recommendations of the further seeds, in a sentence.
@@ -114,6 +124,19 @@ mod tests {
         let word = |row: &&Row| row.cells[1] == "recommended";
         assert_eq!(grid.rows.iter().filter(word).count(), 1);
         assert!(grid.rows.iter().all(|row| row.cells.len() == grid.header.len()));
+    }
+
+    #[test]
+    fn where_nothing_arrives_the_notes_say_so() {
+        let runs = example::comparison(3).groups.remove(0).runs;
+        let mut found = recommend::choices(&runs);
+        let said = |found: &[Choice]| choices(found).notes[0].starts_with("Nothing is recommended");
+        assert!(!said(&found));
+        for choice in &mut found {
+            (choice.delay_ms_p99, choice.delay_ms_mean) = (None, None);
+            choice.goodput_mbit_s = Summary::of(&[0.0]);
+        }
+        assert!(said(&found));
     }
 
     #[test]
