@@ -126,7 +126,8 @@ fn json(field: &Field) -> Value {
     match field {
         Field::Str(text) => text.as_str().into(),
         Field::Bool(flag) => (*flag).into(),
-        Field::Long(number) => (*number).into(),
+        // The only whole number is the seed, whose 64 bits have no sign.
+        Field::Long(number) => number.cast_unsigned().into(),
         Field::Double(number) => (*number).into(),
         _ => Value::Null,
     }
@@ -142,6 +143,13 @@ mod tests {
         let mut read = Read::default();
         let taken = (0..1000).take_while(|_| read.take(row.clone())).count();
         assert_eq!(taken, MOST_TEXT >> 20);
+    }
+
+    #[test]
+    fn a_seed_above_2_to_the_63_keeps_its_value() {
+        for seed in [1, i64::MAX.cast_unsigned() + 1, u64::MAX] {
+            assert_eq!(json(&Field::Long(seed.cast_signed())).as_u64(), Some(seed));
+        }
     }
 
     #[test]
