@@ -316,3 +316,42 @@ fn an_unknown_kernel_is_refused_with_the_known_ones() {
          text in quotes: one of `rfc`, `4.15`, `5.3`, `5.18`, `6.18`",
     );
 }
+
+#[test]
+fn another_node_marks_only_by_reports_of_an_aqm_that_marks_l4s() {
+    let limit = "queue = { limit = \"100 packets\"";
+    let marked = |aqm: &str, marking: &str| {
+        let (aqm, marking) =
+            (format!("aqm = {{ kind = \"{aqm}\" }}"), format!("marking = {{ {marking} }}"));
+        Trial::change(limit, &format!("{marking}\n{limit}, {aqm}"))
+    };
+    let reports = "place = \"upf\", report_period = \"10ms\", report_delay = \"5ms\"";
+    marked("dualpi2", reports).accepted();
+    marked("dualpi2", &reports.replace("upf", "cu")).accepted();
+    let period = "rlc.marking.report_period`: found";
+    for (trial, message) in [
+        (
+            marked("dualpi2", "place = \"upf\""),
+            format!("{period} 0s, allowed is above 0s, at most 1s, with rlc.marking.place upf *"),
+        ),
+        (
+            marked("dualpi2", "report_period = \"10ms\""),
+            format!("{period} 10ms, allowed is 0s with rlc.marking.place du *"),
+        ),
+        (
+            marked("dualpi2", &reports.replace("5ms", "2s")),
+            "rlc.marking.report_delay`: found 2s, allowed is 0s to 1s with rlc.marking.place upf *"
+                .into(),
+        ),
+        (
+            marked("pie", reports),
+            "rlc.queue.aqm.kind`: found pie, allowed is an AQM that marks L4S *".into(),
+        ),
+        (
+            marked("dualpi2", "place = \"ran\""),
+            "rlc.marking.place`: found `ran`, allowed is *upf*".into(),
+        ),
+    ] {
+        trial.refused(&format!("my.toml:*: field `{message}"));
+    }
+}

@@ -8,7 +8,9 @@ use justfull_queue::aqm::{L4SpanConfig, l4span};
 use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};
 use justfull_ran::config::Hold;
 use justfull_ran::limiter::{F1Config, LimiterNode};
-use justfull_ran::{Leg, MacConfig, RlcModeConfig, Routing, SplitConfig};
+use justfull_ran::{
+    Leg, MacConfig, MarkingConfig, MarkingPlace, RlcModeConfig, Routing, SplitConfig,
+};
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_run::floor::Floor;
 use justfull_run::results::{FlowResult, RunResult};
@@ -197,7 +199,24 @@ fn draw(seed: u64) -> WorldConfig {
     connect_twice(&mut Rng::stream(seed, "swarm.dual"), &mut config);
     put_apart(&mut Rng::stream(seed, "swarm.f1"), &mut config);
     mark_by_reports(&mut Rng::stream(seed, "swarm.l4span"), &mut config);
+    mark_elsewhere(&mut Rng::stream(seed, "swarm.marking"), &mut config);
     config
+}
+
+/// Lets another node than the RLC's mark in half of the worlds that allow it.
+fn mark_elsewhere(rng: &mut Rng, config: &mut WorldConfig) {
+    if config.cells.is_some() || !rng.chance(0.5) {
+        return;
+    }
+    let mut stack = config.stack.clone();
+    stack.rlc.marking = MarkingConfig {
+        place: pick(rng, &[MarkingPlace::Cu, MarkingPlace::Upf]),
+        report_period: draws::micros(rng, 100, 50_000),
+        report_delay: ms(pick(rng, &[0, 1, 20])),
+    };
+    if stack.validate().is_ok() {
+        config.stack = stack;
+    }
 }
 
 /// Gives SDAP an AQM that marks by delivery reports in a tenth of the worlds with one cell.

@@ -105,7 +105,11 @@ impl PacketTap {
         let at = Stamp::at(now.as_nanos());
         match event {
             Event::Enqueued { layer, packet, .. } => {
-                self.record(packet, *layer, true);
+                let record = self.record(packet, *layer, true);
+                // A transparent UPF has marked it.
+                if *layer == Layer::Sdap && record.left_upf.get().is_none() {
+                    record.left_upf = at;
+                }
                 None
             }
             Event::Marked { layer, packet } => {
