@@ -1,11 +1,12 @@
 //! One scenario simulated and live, side by side: a check that a cell does the same to the kernel's
 //! TCP as to the simulator's.
 //!
-//! Four kinds of figures are compared: each flow's delay distribution, by the Kolmogorov-Smirnov
-//! distance; each flow's goodput; the median, the 95th and the 99th percentile of the round-trip
-//! times of each transfer, and of both legs of a transfer that a proxy splits; the cell's
-//! utilisation. A live run is one random sample on one machine, so the figures need not be equal.
-//! The bands were fixed before the first run.
+//! Five kinds of figures are compared: each flow's delay distribution, by the Kolmogorov-Smirnov
+//! distance; each flow's goodput; the share of marked packets of a flow that the simulated cell
+//! marks; the median, the 95th and the 99th percentile of the round-trip times of each transfer,
+//! and of both legs of a transfer that a proxy splits; the cell's utilisation. A live run is one
+//! random sample on one machine, so the figures need not be equal. The bands were fixed before the
+//! first run.
 //!
 //! A distribution of few delays differs from run to run, and so does a goodput or a utilisation
 //! over a few round trips. A run too short for a figure is reported as such, and does not miss it.
@@ -30,6 +31,9 @@ pub const DELAY_DISTANCE: f64 = 0.10;
 pub const UTILISATION: f64 = 0.01;
 /// Greatest difference of goodputs, relative to the simulated one.
 pub const GOODPUT: f64 = 0.05;
+/// Greatest difference of the shares of marked packets, relative to the simulated one: the rate of
+/// a scalable sender goes with the inverse of this share, and its model is validated to a tenth.
+pub const MARKS: f64 = 0.10;
 /// Greatest difference of percentiles of round-trip times, relative to the simulated ones.
 pub const ROUND_TRIP: f64 = 0.05;
 /// Minimum number of delays for the comparison of a flow's distribution.
@@ -111,9 +115,13 @@ impl Parity {
     pub fn of(simulated: &RunResult, live: &[&RunResult], window: Duration) -> Self {
         let too_short = window < LEAST_TIME;
         let mut rows = vec![row("utilisation".into(), simulated, live, &Utilisation, too_short)];
-        for FlowResult { name, delay, .. } in &simulated.flows {
+        for FlowResult { name, delay, marked_packets, .. } in &simulated.flows {
             let what = format!("{name}: goodput, Mbit/s");
             rows.push(row(what, simulated, live, &Goodput { flow: name }, too_short));
+            if *marked_packets > 0 {
+                let what = format!("{name}: marked packets, %");
+                rows.push(row(what, simulated, live, &Marks { flow: name }, too_short));
+            }
             if delay.count > 0 {
                 let too_short = too_short || delay.count < LEAST_PACKETS;
                 let figure = Delay { flow: name, slack_ms: 0.0 };
@@ -192,6 +200,26 @@ impl Figure for Goodput<'_> {
 
     fn value(&self, run: &RunResult) -> f64 {
         flow_of(run, self.flow).map_or(0.0, |flow| flow.goodput_mbit_s)
+    }
+
+    fn apart(&self, a: &RunResult, b: &RunResult) -> f64 {
+        relative(self.value(a), self.value(b))
+    }
+}
+
+struct Marks<'a> {
+    flow: &'a str,
+}
+
+impl Figure for Marks<'_> {
+    const MEASURE: Measure = Measure::Relative;
+    const BAND: f64 = MARKS;
+
+    fn value(&self, run: &RunResult) -> f64 {
+        let share = |flow: &FlowResult| {
+            100.0 * flow.marked_packets as f64 / flow.delivered_packets.max(1) as f64
+        };
+        flow_of(run, self.flow).map_or(0.0, share)
     }
 
     fn apart(&self, a: &RunResult, b: &RunResult) -> f64 {

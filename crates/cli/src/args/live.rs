@@ -179,7 +179,19 @@ pub(crate) struct ParityArgs {
     /// Judge the last live run even if it was late
     #[arg(long)]
     pub(crate) allow_late: bool,
+    /// Shell command on the server's side, started before the command and ended after it; may be
+    /// given several times
+    #[arg(long, value_name = "LINE", requires = "command")]
+    pub(crate) serve: Vec<OsString>,
+    /// Congestion control of the kernel's TCP under the command [default: that of the scenario's
+    /// flow, which the kernel must then have]
+    #[arg(long, value_name = "NAME", requires = "command")]
+    pub(crate) congestion_control: Option<String>,
     /// Print no line about the run
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
+    /// Command at the UE, after --, in place of the scenario's sole flow in the live run: of the
+    /// live flows in the same direction, the one with the most packets is compared
+    #[arg(last = true)]
+    pub(crate) command: Vec<OsString>,
 }

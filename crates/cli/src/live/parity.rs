@@ -10,8 +10,8 @@ use justfull_base::{Duration, Instant};
 use justfull_lab::parity::{self, Parity};
 use justfull_live::driver::LiveOptions;
 use justfull_live::lateness::Limit;
-use justfull_live::session::{Outcome, Session};
-use justfull_net::{Stop, privilege};
+use justfull_live::session::{Command, Outcome, Session};
+use justfull_net::{Side, Stop, privilege};
 use justfull_report::table;
 use justfull_run::results::RunResult;
 use justfull_sim::{Progress, World};
@@ -20,11 +20,14 @@ use serde_json::Value;
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let grid = &GridArgs::default();
     let plan = Plan::of(&args.file, &args.scenario, grid, &args.method, 1)?.at_first_point();
-    // A method with a proxy has one in its live run too.
     for chosen in plan.firsts() {
         let chosen = chosen?;
+        // A method with a proxy has one in its live run too.
         if proxy_of_method(&chosen).map_err(Failure::Usage)?.is_some() {
             plan.check_one_cell(&chosen)?;
+        }
+        if !args.command.is_empty() {
+            sole_flow(&chosen)?;
         }
     }
     privilege().map_err(|e| Failure::usage(&e))?;
@@ -125,8 +128,13 @@ fn compared(
 ) -> Result<(Parity, Vec<Made>), Failure> {
     let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
     let simulated = world.run(&mut Until(stop)).ok_or_else(ended)?;
-    let made =
+    let mut made =
         (0..args.live_runs).map(|_| live_run(chosen, args, stop)).collect::<Result<Vec<_>, _>>()?;
+    if !args.command.is_empty() {
+        for made in &mut made {
+            stand_for(&simulated, &mut made.outcome.result);
+        }
+    }
     let live: Vec<&RunResult> = made.iter().map(|made| &made.outcome.result).collect();
     let runs = std::iter::once(("the simulated run", &simulated))
         .chain(live.iter().map(|run| ("a live run", *run)));
@@ -144,12 +152,48 @@ fn compared(
     Ok((parity, made))
 }
 
+/// Checks that the flow for which a command stands is the scenario's only one.
+fn sole_flow(chosen: &Chosen<'_>) -> Result<(), Failure> {
+    match chosen.config.flows.len() {
+        1 => Ok(()),
+        flows => Err(Failure::Usage(format!(
+            "{}: found {flows} flows; allowed is one with a command, which stands for it in the \
+             live run",
+            chosen.scenario.name
+        ))),
+    }
+}
+
+/// The live flow of a command stands for the flow of the `simulated` run, which sent nothing: among
+/// those in its direction, the one with the most delivered packets.
+fn stand_for(simulated: &RunResult, live: &mut RunResult) {
+    let Some(flow) = simulated.flows.first() else { return };
+    live.flows.retain(|live| live.name != flow.name);
+    let same = live.flows.iter_mut().filter(|live| live.direction == flow.direction);
+    if let Some(most) = same.max_by_key(|live| live.delivered_packets) {
+        most.name.clone_from(&flow.name);
+    }
+}
+
+/// The session of a live run: the scenario's own flows, or the command in their place.
+fn session(chosen: &Chosen<'_>, args: &ParityArgs) -> Session {
+    let receive_buffer = chosen.config.proxy.control.is_some().then_some(RECEIVE_BUFFER);
+    let program = (!args.command.is_empty()).then(|| Command::Program(args.command.clone()));
+    Session {
+        serve: args.serve.clone(),
+        own_flows: program.is_none(),
+        command: program.map(|program| (Side::Ue(0), program)),
+        congestion_control: args.congestion_control.clone(),
+        acknowledge_each: true,
+        receive_buffer,
+        ..Session::default()
+    }
+}
+
 /// A live run, repeated while it cannot be compared. Every try but the last ends as soon as this is
 /// certain: all tries together take no longer than the same number of whole runs.
 fn live_run(chosen: &Chosen<'_>, args: &ParityArgs, stop: &Stop) -> Result<Made, Failure> {
-    let receive_buffer = chosen.config.proxy.control.is_some().then_some(RECEIVE_BUFFER);
-    let session =
-        Session { own_flows: true, acknowledge_each: true, receive_buffer, ..Session::default() };
+    let session = session(chosen, args);
     let whole = chosen.config.duration;
     let mut left = whole.times(u64::from(args.tries));
     let (outcome, proxy) = loop {

@@ -53,6 +53,24 @@ fn each_band_is_crossed_by_its_own_figure() {
     );
 }
 
+#[test]
+fn the_share_of_marks_is_compared_to_a_tenth_for_a_flow_that_the_simulated_cell_marks() {
+    let marked = |packets: u64| {
+        let mut run = run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.9);
+        (run.flows[0].marked_packets, run.flows[0].delivered_packets) = (packets, 1000);
+        run
+    };
+    let missed = |live: u64| {
+        let parity = Parity::of(&marked(50), &[&marked(live)], LONG);
+        let row = parity.rows.iter().find(|row| row.what == "call: marked packets, %");
+        row.map(|row| (row.simulated, row.live, row.met))
+    };
+    assert_eq!(missed(54), Some((5.0, 5.4, true)));
+    assert_eq!(missed(56), Some((5.0, 5.6, false)));
+    let unmarked = Parity::of(&marked(0), &[&marked(50)], LONG);
+    assert_eq!(unmarked.rows.len(), 3, "the simulated cell marks nothing");
+}
+
 /// 10 000 round trips with these percentiles.
 fn round_trips(p50_ms: f64, p95_ms: f64, p99_ms: f64) -> Distribution {
     Distribution { count: 10_000, p50_ms, p95_ms, p99_ms, ..Distribution::default() }
