@@ -20,7 +20,7 @@ const WIRE: usize = 512;
 /// Most steps in which a sound wire must deliver everything: far more than there are segments,
 /// acknowledgements and timers.
 const ENOUGH: u32 = 200_000;
-/// Falsified offsets stay below this, since those of a stream never wrap.
+/// Falsified offsets stay below this, since offsets of a stream never wrap.
 const FARTHEST: u64 = 1 << 62;
 
 /// Each control has one value of `a` and `c`, but the default has more.

@@ -8,7 +8,7 @@
 //! (`s3_short`; the full one is run by hand). `r22_vanilla` and `r22_rapid` are R22's two fast
 //! downloads of 200 MB each at 28 GHz, without a proxy and with RAPID. The programs are `s1_bench`,
 //! `s2_bench`, `s3_bench` and `r22_bench` in `crates/sim/examples`; one is run as `s1_bench --json
-//! WORKLOAD`, one process per run so that the resident set is that of one workload, and prints one
+//! WORKLOAD`, one process per run so that the resident set belongs to one workload, and prints one
 //! line of JSON with the fields of [`Run`] (more fields are ignored).
 //!
 //! The runs of the workloads are interleaved with a loop of known integer work in this program,
@@ -379,7 +379,7 @@ impl Series {
     }
 }
 
-/// Time of the first workload over that of the second, by their minima.
+/// Time of the first workload over the time of the second, by their minima.
 fn ratio(series: &[Series]) -> f64 {
     series[0].min_ms() / series[1].min_ms()
 }

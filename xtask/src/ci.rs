@@ -26,7 +26,7 @@ struct Step {
 pub(crate) enum Part<'a> {
     /// [`FIRST`], then the tracks side by side.
     All,
-    /// The steps from that of this name on, one after the other.
+    /// The steps from the step of this name on, one after the other.
     From(&'a str),
     /// What takes less than two minutes.
     Fast,

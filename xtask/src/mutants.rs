@@ -49,7 +49,7 @@ impl Verdicts {
         self.caught + self.missed.values().sum::<usize>()
     }
 
-    /// In percent of those that compile.
+    /// In percent of the mutants that compile.
     fn share(&self) -> f64 {
         100.0 * self.caught as f64 / self.viable().max(1) as f64
     }

@@ -46,7 +46,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Prints the number of source lines, and of those of tests.
+/// Prints the number of source lines, and of test lines.
 pub(crate) fn count(root: &Path) -> Outcome {
     println!("{}", census::lines(&Tree::read(root)?));
     Ok(())

@@ -36,7 +36,7 @@ pub fn key<T: Param>(name: &'static str, text: &'static str) -> ParamDoc {
     free::<(), T>().describe(name, None, None, text)
 }
 
-/// No bounds beyond those of the type.
+/// No bounds beyond the type's.
 #[must_use]
 pub fn free<C, T>() -> Bounds<C, T> {
     Bounds { low: None, high: None, compare: |_, _| None, rule: None }

@@ -35,11 +35,11 @@ const FORMAT: u32 = 2;
 /// The text before a line's checksum.
 const SUM: &str = ",\"sum\":\"";
 
-/// A line.
+/// A line of the ledger.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Line {
-    /// The first.
+    /// The first line.
     Begin {
         /// [`FORMAT`].
         ledger: u32,

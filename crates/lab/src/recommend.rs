@@ -169,7 +169,7 @@ pub fn choices(runs: &[RunResult]) -> Vec<Choice> {
     choices
 }
 
-/// True if the delays of the runs are those of low-latency flows.
+/// True if the delays of the runs are delays of low-latency flows.
 #[must_use]
 pub fn for_low_latency(groups: &[&[RunResult]]) -> bool {
     groups.iter().any(|runs| GroupSummary::of(runs).subject.is_low_latency())

@@ -4,10 +4,10 @@
 //! headers (RFC 8200), ECN (RFC 3168 section 5), the incremental change of a checksum (RFC 1624
 //! equation 3). `etherparse` reads the headers.
 //!
-//! The 5-tuple is that of TS 23.501's packet filters. Later fragments carry no ports: they get the
-//! ports of their datagram's first fragment, remembered for the last [`FRAGMENTED`] datagrams;
-//! without it the ports are 0. Datagrams with a bad header are not forwarded (RFC 1812 section
-//! 5.2.2); each has a [`Malformed`] reason.
+//! The 5-tuple has the fields of TS 23.501's packet filters. Later fragments carry no ports: they
+//! get the ports of their datagram's first fragment, remembered for the last [`FRAGMENTED`]
+//! datagrams; without it the ports are 0. Datagrams with a bad header are not forwarded (RFC 1812
+//! section 5.2.2); each has a [`Malformed`] reason.
 
 use etherparse::err::ip::{HeaderError, HeadersError, SliceError};
 use etherparse::{IpNumber, IpSlice, Ipv4Slice, Ipv6ExtensionSlice, Ipv6Slice};

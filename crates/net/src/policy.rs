@@ -1,10 +1,11 @@
 //! Policy routes that deliver marked packets to this host, whatever their address. A transparent
 //! proxy needs them beside its rules (Linux, Documentation/networking/tproxy.rst).
 //!
-//! They are for received packets alone. The kernel also looks up the way back of a packet
-//! (`rp_filter`), with its mark if `src_valid_mark` is set, and the way of its own answers, with
-//! the packet's mark if `tcp_fwmark_accept` or `fwmark_reflect` is set. These lookups have the
-//! interface `lo`; the first rule makes them skip the second.
+//! The routes are for received packets only. The kernel looks up two more routes, with the mark of
+//! the received packet: the way back to its source (`rp_filter`, if `src_valid_mark` is set), and
+//! the way of its own answers (if `tcp_fwmark_accept` or `fwmark_reflect` is set). Both lookups
+//! have the interface `lo`. The first rule matches this interface, so that these lookups skip the
+//! second rule.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,4 +1,4 @@
-//! The rights of this process, and those that a live run needs.
+//! The rights of this process, and the rights that a live run needs.
 
 use std::fs;
 use std::io;
@@ -29,7 +29,7 @@ pub enum Privilege {
     UserNamespace,
 }
 
-/// Finds the privilege to build a network: the process's own, or that of a new user namespace,
+/// Finds the privilege to build a network: the process's own, or the one of a new user namespace,
 /// which it enters. Call it while the process has one thread: the kernel lets no other enter a user
 /// namespace.
 ///

@@ -6,8 +6,8 @@ use std::fs;
 
 /// A cookie is valid for two minutes at most (`MAX_SYNCOOKIE_AGE`, linux/tcp.h).
 const COOKIES_LAST: Duration = Duration::from_secs(120);
-/// Most first segments between two checks, beyond those that became connections, that cannot fill a
-/// queue.
+/// Most first segments between two checks, beyond the ones that became connections, that cannot
+/// fill a queue.
 const FEW: u64 = 16;
 
 /// State of a flood.

@@ -1,10 +1,11 @@
 //! The protocol between a proxy and its successor: messages with descriptors over a local stream
 //! (unix(7), `SCM_RIGHTS`).
 //!
-//! The old proxy sends everything and keeps its copies. The new one sends READY. Only after the old
-//! one's answer does the new one begin, and the old one ends. Until that answer, any failure leaves
-//! the old one as it was: both hold every descriptor, and neither has read or sent data. If the old
-//! one dies after READY, the new one begins too, since a refusal would be an answer.
+//! The old proxy sends everything and keeps its copies. The new proxy sends READY. The old proxy
+//! answers and ends; the new proxy begins after this answer. A failure before the answer leaves the
+//! old proxy unchanged: both hold every descriptor, and neither has read or sent data. If the old
+//! proxy dies after READY without an answer, the new proxy begins too: a refusal would be an
+//! answer.
 
 use nix::cmsg_space;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, UnixAddr, recvmsg, sendmsg};

@@ -99,7 +99,7 @@ pub(crate) struct Held {
     legs: BTreeMap<Ends, Leg>,
     numbers: BTreeMap<u64, Ends>,
     next: u64,
-    /// First segments of each family that came, less those that went to the listener.
+    /// First segments of each family that came, less the ones that went to the listener.
     pub(crate) kept: [u64; 2],
     /// Ends of waits that the owner has not taken.
     pub(crate) passed: Vec<Passed>,

@@ -127,7 +127,7 @@ pub(crate) struct Drx {
 struct Times {
     long: Duration,
     short: Option<Duration>,
-    /// Length of the short cycles after an expiry.
+    /// Time for which short cycles are used after the inactivity timer has expired.
     shorts: Duration,
     offset: Duration,
     on: Duration,

@@ -115,8 +115,9 @@ impl Drop for Listening {
 }
 
 /// Serves `router` at `address`, with at most `connections` at a time, and half of them for one
-/// client. A new one replaces the one that has been silent longest. A request that takes longer
-/// than 5 s is answered with 408, and a client that does not read its answer is disconnected.
+/// client. A new one replaces the connection that has been silent longest. A request that takes
+/// longer than 5 s is answered with 408, and a client that does not read its answer is
+/// disconnected.
 ///
 /// # Errors
 /// The address cannot be bound, or the thread cannot be started.

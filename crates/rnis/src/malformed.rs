@@ -1,4 +1,4 @@
-//! The error of a text that does not have its format.
+//! The error for a text that does not have the expected format.
 
 use std::fmt;
 

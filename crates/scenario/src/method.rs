@@ -75,7 +75,7 @@ impl Settings {
         self.0.iter().map(one).filter_map(Result::err).collect()
     }
 
-    /// The settings with those of SDAP and RLC at `place`.
+    /// The settings, with the settings of SDAP and RLC at `place`.
     #[must_use]
     pub(super) fn at(&self, place: MethodPlace) -> Self {
         let layered = |path: &str| path.starts_with("sdap.") || path.starts_with("rlc.");

@@ -301,7 +301,7 @@ fn wrong_cells_are_refused_with_their_field() {
     refused(&|c| c.stack.rlc.hold = justfull_ran::config::Hold::Acknowledged, "rlc.hold");
 }
 
-/// A UE that walks from the antenna of one cell to that of another, 200 m apart.
+/// A UE that walks from the antenna of one cell to another's, 200 m apart.
 fn walk(a3: A3Config) -> WorldConfig {
     let mut stack = stack(Radio::Um, 1);
     let umi = UmiConfig {

@@ -1,11 +1,12 @@
 //! A Markov chain fitted to a trace, and traces made by such a chain.
 //!
-//! The chain is that of the channel kind `markov`: one step per interval between states, each a CQI
-//! (0 for silence), with the trace's own counts as weights (the maximum-likelihood estimate of a
-//! first-order chain, Anderson and Goodman 1957); the last state is followed by the first. A trace
-//! without CQI is quantised: each interval gets the CQI whose transport blocks carry the nearest
-//! amount, on a number of resource blocks whose highest rate reaches the trace's; that number is
-//! taken which keeps mean and spread best. So a fit is a channel that any scenario can use.
+//! The chain has the form of the channel kind `markov`: one step per interval between states, each
+//! a CQI (0 for silence), with the trace's own counts as weights (the maximum-likelihood estimate
+//! of a first-order chain, Anderson and Goodman 1957); the last state is followed by the first. A
+//! trace without CQI is quantised: each interval gets the CQI whose transport blocks carry the
+//! nearest amount, on a number of resource blocks whose highest rate reaches the trace's; that
+//! number is taken which keeps mean and spread best. So a fit is a channel that any scenario can
+//! use.
 //!
 //! The memory of a first-order chain over CQIs is too short. So a state may be a CQI within a
 //! regime: a class of the trace by its mean over some seconds around. Silence has a state for each

@@ -289,7 +289,7 @@ impl ReadOptions {
         Self { elsewhere: names, ..self }
     }
 
-    /// The format that the columns name, or the one that is given.
+    /// The format that the columns name, or the given format.
     pub(super) fn named(&self) -> Option<FileFormat> {
         match (&self.rate_column, &self.amount_column) {
             (Some(_), _) => Some(FileFormat::Rates),

@@ -1,6 +1,6 @@
 //! Tables as text: what separates the fields of a line, found from the file, and its rows.
 //!
-//! The rules of quotes are those of the csv crate's parser (RFC 4180). A record ends with its line.
+//! The rules of quotes follow the csv crate's parser (RFC 4180). A record ends with its line.
 
 use super::clock::is_instant;
 use super::error::quote;

@@ -122,7 +122,7 @@ impl Timeline {
         self.cqi.as_deref()
     }
 
-    /// Length of the last interval, above 0 and at most that of the others.
+    /// Length of the last interval, above 0 and at most the length of the others.
     #[must_use]
     pub const fn last(&self) -> Duration {
         self.last

@@ -65,7 +65,7 @@ pub(super) enum Half {
 /// Runs the test programs of `half`; runs all of them even if one fails.
 ///
 /// # Errors
-/// The names of those that failed.
+/// The names of the programs that failed.
 pub(super) fn run(root: &Path, half: Half) -> Outcome {
     let mut programs: Vec<Program> = artifacts(root)?.filter_map(program).collect();
     programs.retain(|program| program.is_real_time() == (half == Half::RealTime));

@@ -76,7 +76,7 @@ struct Outcomes {
     explained: usize,
     missed: usize,
     not_run: usize,
-    /// None in a table that does not say.
+    /// Undecided verdicts; none in a table without this column.
     undecided: Option<usize>,
     /// Name of the TCP of the paper's time, where the table has one.
     period: Option<String>,

@@ -4,10 +4,10 @@
 pub(super) struct Area {
     pub(super) name: &'static str,
     pub(super) package: &'static str,
-    /// Of the package.
+    /// Folder of the package.
     pub(super) folder: &'static str,
     pub(super) files: &'static [&'static str],
-    /// Beside the unit tests.
+    /// Test programs that run beside the unit tests.
     pub(super) tests: &'static [&'static str],
 }
 

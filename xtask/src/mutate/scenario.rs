@@ -150,7 +150,7 @@ fn pair(line: &str) -> Option<(&str, &str)> {
     (!key.trim_start().starts_with('#')).then(|| (key.trim(), value.trim()))
 }
 
-/// Gives the key of some line another value, made from the one that it has.
+/// Gives the key of some line another value, made from its own.
 fn with_value(
     lines: &mut [String],
     random: &mut Random,

@@ -179,7 +179,7 @@ fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     *bytes = lines.join("\n").into_bytes();
 }
 
-/// The line with another field in the place of one of its own.
+/// The line with one field replaced by another.
 fn field(line: &str, random: &mut Random) -> String {
     let separator = if line.contains(',') { ',' } else { ' ' };
     let mut fields: Vec<&str> = line.split(separator).collect();

@@ -1,4 +1,4 @@
-//! The files of the checkout: those that git tracks, and new ones that it does not ignore.
+//! The files of the checkout: tracked files, and new ones that git does not ignore.
 
 use std::fs;
 use std::path::Path;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The methods that are in all of `of`, each with the means of its numbers, judged anew.
-/// `for_low_latency`: delays are those of low-latency flows.
+/// `for_low_latency`: delays are of low-latency flows.
 #[must_use]
 pub fn over_all(of: &[Vec<Choice>], for_low_latency: bool) -> Vec<Choice> {
     let Some((first, others)) = of.split_first() else { return Vec::new() };

@@ -149,7 +149,7 @@ impl Clock for Feeding {
     }
 }
 
-/// All measurements; those of lateness take `seconds` each.
+/// All measurements; each measurement of lateness takes `seconds`.
 pub(super) fn run(seconds: u64) -> Result<(), SystemError> {
     let mut clock = SlotClock::start()?;
     for batch in [10, 100, 1_000] {

@@ -97,7 +97,7 @@ struct Bench {
     gone_at: Instant,
 }
 
-/// Packets that reached the UE, and those that reached the server.
+/// Packets that reached the UE, and packets that reached the server.
 type Out = (Vec<Timed>, Vec<Timed>);
 
 impl Bench {

@@ -37,7 +37,7 @@ impl Waiting {
         Ok(Self { epoll: Some(epoll), events, found: Vec::with_capacity(ports.len()) })
     }
 
-    /// Interface `number` of those that [`Self::look`] has found.
+    /// Interface `number` among the interfaces that [`Self::look`] has found.
     pub(super) fn found(&self, number: usize) -> u32 {
         self.found[number]
     }

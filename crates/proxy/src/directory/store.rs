@@ -35,7 +35,7 @@ pub(crate) struct Account {
     pub(crate) sessions: usize,
     pub(crate) put: u64,
     pub(crate) deleted: u64,
-    /// Malformed sessions and lines, and those that contradict others.
+    /// Malformed sessions and lines, and contradictory ones.
     pub(crate) refused: u64,
     /// Requests without a valid token.
     pub(crate) unauthorized: u64,

@@ -79,7 +79,7 @@ impl Engine {
         }
     }
 
-    /// Diverted first segments of each family, less those that did not go to the listener.
+    /// Diverted first segments of each family that went to the listener.
     pub(super) fn delivered(&mut self, now: Instant) -> std::io::Result<[u64; 2]> {
         let counted = self.host.table.first_segments()?;
         // Copies of most counted segments have arrived; this call reads them.

@@ -92,8 +92,8 @@ pub const DOC: MethodDoc = MethodDoc {
            CoDel. With `reserve`, a lane may also keep what the radio could send in that time at \
            its greatest rate of late, until a packet has waited for `ceiling`. With `deadline`, \
            a packet that has waited longer is dropped at once. With `dip`, its clock is as slow \
-           as the radio is below its mean rate. With `spacing`, a lane drops at most one packet \
-           for so many that it passes.",
+           as the radio is below its mean rate. A lane drops at most one packet in `spacing` \
+           that it passes.",
     sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms \
               / 300ms at the DRB, 5ms / 100ms at the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's \

@@ -150,7 +150,7 @@ params! {
         /// Time over which the queue's rate is averaged: while it is lower, all of CoDel's times
         /// but `ce_threshold` pass as much more slowly; 0s for off.
         dip: Duration = CoDelConfig::default().dip, stated("0s for off, else 100ms to 1h");
-        /// A lane drops at most one packet for so many that it passes; 0 for no bound.
+        /// A lane drops at most one packet per this many packets that it passes; 0 for no bound.
         spacing: u32 as "packets" = CoDelConfig::default().spacing, stated("0 to 1000");
     }
     check |c| c.codel().validate();

@@ -53,7 +53,7 @@ impl UeContext {
         self.ue
     }
 
-    /// Number of waiting packets, including those that wait in the UE for an earlier packet.
+    /// Number of waiting packets, also of packets that wait in the UE for an earlier one.
     #[must_use]
     pub fn packets(&self) -> u64 {
         let held: u64 = self.waiting.iter().map(|sdus| sdus.len() as u64).sum();

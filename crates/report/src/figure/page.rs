@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 
 /// Points of an inch.
 const INCH: f64 = 72.0;
-/// Units of length with their points; a pixel is that of CSS, of which an inch has 96.
+/// Units of length with their points; a pixel is CSS's, of which an inch has 96.
 const UNITS: [(&str, f64); 5] =
     [("in", INCH), ("mm", INCH / 25.4), ("cm", INCH / 2.54), ("pt", 1.0), ("px", 0.75)];
 /// Least and greatest length of a side, in inches.

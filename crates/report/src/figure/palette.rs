@@ -141,7 +141,7 @@ const SHIPPED: [(&str, usize, usize); 44] = [
     ("RAPID", 5, 3),
 ];
 
-/// Marks in papers of methods whose shape is also that of another method of a shipped scenario:
+/// Marks in papers of methods whose shape another method of a shipped scenario also has:
 /// index of the shape, and 8 more for an outline. Other methods have their own shape, filled.
 const ON_PAPER: [(&str, usize); 14] = [
     ("BBR", 14),

@@ -44,7 +44,7 @@ table! {
         payload: Bytes = Bytes(1200), stated("1B to the MTU less 40B of headers");
         /// Time in which a frame should be complete.
         budget: Duration = Duration::from_millis(150);
-        /// Temporal layers of the frames, as those of `video`.
+        /// Temporal layers of the frames, as in `video`.
         #[serde(skip_serializing_if = "is_one")]
         layers: u8 as "layers" = 1, within(1, 3), "L1T1 to L1T3 of W3C's webrtc-svc";
         /// Frames are skipped while the oldest packet at the sender has waited for this time.

@@ -67,7 +67,7 @@ choice! {
 /// The uplink as a stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UplinkStack {
-    /// The chain from the UEs to the base station; its MAC is that of an uplink.
+    /// The chain from the UEs to the base station; its MAC is an uplink's.
     pub chain: StackConfig,
     /// A new acknowledgement replaces the acknowledgement of its flow that waits in the UE.
     pub ack_filter: bool,

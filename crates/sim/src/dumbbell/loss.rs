@@ -66,7 +66,7 @@ enum Rule {
 }
 
 impl LossState {
-    /// The state of losses by `loss`; those of chance draw from the stream of this `name`.
+    /// The state of losses by `loss`; random losses draw from the stream of this `name`.
     pub(super) fn new(loss: &Loss, seed: u64, name: &str, flow: usize) -> Self {
         let rule = match loss {
             Loss::Never => Rule::Never,

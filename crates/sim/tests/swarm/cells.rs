@@ -143,7 +143,7 @@ struct Arrival {
 enum Wakes {
     /// At each requested instant.
     Exact,
-    /// Early, late, several at once or never, between arrivals.
+    /// At no, one or two random instants between two arrivals.
     Erratic,
     /// The stack runs alone until it has delivered a packet or the next packet arrives.
     Alone,

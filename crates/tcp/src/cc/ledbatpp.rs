@@ -83,7 +83,7 @@ pub const DOC: MethodDoc = MethodDoc {
 /// Round-trip times of the last minutes and of the last samples.
 #[derive(Clone, Debug)]
 struct Delays {
-    /// Least of each of the last minutes; [`Duration::MAX`] for one without a sample.
+    /// Least delay in each of the last minutes; [`Duration::MAX`] in a minute without a sample.
     minutes: [Duration; MINUTES],
     minute: usize,
     minute_ends: Instant,

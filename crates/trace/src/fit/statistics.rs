@@ -61,14 +61,14 @@ impl Statistics {
         }
     }
 
-    /// How far mean and spread are from those of `other`, as shares of its mean.
+    /// How far mean and spread are from `other`'s, as shares of its mean.
     pub(super) fn distance_of_rates(&self, other: &Self) -> f64 {
         let unit = other.mean_mbit_s.max(f64::MIN_POSITIVE);
         ((self.mean_mbit_s - other.mean_mbit_s).abs() + (self.sd_mbit_s - other.sd_mbit_s).abs())
             / unit
     }
 
-    /// How far all is from that of `other`: sums of shares and correlations.
+    /// How far all is from `other`'s: sums of shares and correlations.
     pub(super) fn distance(&self, other: &Self) -> f64 {
         let share = |a: f64, b: f64| (a - b).abs() / a.max(b).max(f64::MIN_POSITIVE);
         let memory: f64 = self

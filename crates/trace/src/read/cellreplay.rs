@@ -1,12 +1,13 @@
 //! CellReplay's packet trains: `time_ms base_delay_ms arrival_ms arrival_ms ...`, one line per
 //! train.
 //!
-//! Source: Sentosa et al. 2025 and their program. Arrivals count from that of the train's first
-//! packet. A train shows how fast an idle link responds, not what it could carry continuously, so
-//! the capacity here is an estimate: the dispersion rate (n - 1) L / (t_n - t_1) of a train of n
-//! packets of L bytes (Dovrolis, Ramanathan and Moore 2004), used until the next train; the last
-//! one lasts as long as the one before it. Arrivals are in whole milliseconds: a train that arrives
-//! all at once counts as 1 ms, and one of a single packet takes the previous rate.
+//! Source: Sentosa et al. 2025 and their program. Arrivals count from the arrival of the train's
+//! first packet. A train shows how fast an idle link responds, not what it could carry
+//! continuously, so the capacity here is an estimate: the dispersion rate (n - 1) L / (t_n - t_1)
+//! of a train of n packets of L bytes (Dovrolis, Ramanathan and Moore 2004), used until the next
+//! train; the last one lasts as long as the one before it. Arrivals are in whole milliseconds: a
+//! train that arrives all at once counts as 1 ms, and one of a single packet takes the previous
+//! rate.
 //!
 //! The base delay is not part of a capacity; a note reports its range.
 

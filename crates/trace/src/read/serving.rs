@@ -1,7 +1,7 @@
 //! The cells that served a phone, from its log: G-NetTrack's, or any table with a column of times
 //! and one of cells.
 //!
-//! Times are those of phone logs ([`super::ucc`]), counted from the first row with a cell. A row
+//! Times are as in phone logs ([`super::ucc`]), counted from the first row with a cell. A row
 //! without a cell (`-`, an empty field) keeps the cell before it.
 
 use super::super::rows::At;

@@ -2,7 +2,7 @@
 
 use justfull_run::results::FlowResult;
 
-/// Frames of `flow`, and those that were not complete in time, in percent.
+/// Frames of `flow`, and the share that was not complete in time, in percent.
 pub(super) fn missed(flow: &FlowResult) -> (u64, f64) {
     flow.frames.as_ref().filter(|f| f.sent > 0).map_or((0, 0.0), |f| {
         let in_time = f.completed - f.late;

@@ -80,7 +80,7 @@ params! {
                 let bounds = Duration::from_millis(100)..=Duration::from_secs(3600);
                 c.dip.is_zero() || bounds.contains(&c.dip) && c.variant == Variant::Rfc8289
             }), "a rate is measured over up to 100 ms";
-        /// A lane drops at most one packet for so many that it passes; 0 for no bound.
+        /// A lane drops at most one packet per this many packets that it passes; 0 for no bound.
         spacing: u32 as "packets" = 0,
             rule("0 to 1000; 0 with t20_released", |c| {
                 c.spacing == 0 || c.spacing <= 1000 && c.variant == Variant::Rfc8289

@@ -80,7 +80,7 @@ params! {
         deadline: Duration = Duration::from_millis(90), stated("0s for off, else above the target");
         /// Time over which the queue's rate is averaged for the radio's clock.
         dip: Duration = Duration::from_secs(2), stated("0s for off, else 100ms to 1h");
-        /// A lane drops at most one packet for so many that it passes.
+        /// A lane drops at most one packet per this many packets that it passes.
         spacing: u32 as "packets" = 8, stated("0 to 1000");
         /// Greatest reserve of a lane: half of its sender's round trip as measured at the lane.
         reach: Duration = Duration::from_millis(60), stated("0s for off, else reserve to 1s");

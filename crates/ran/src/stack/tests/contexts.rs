@@ -78,8 +78,7 @@ fn ues_that_change_cells_lose_and_double_no_packet_and_keep_its_order() {
         let (mut fates, mut rng) = (Fates::default(), Rng::stream(seed, "contexts"));
         // Packets that wait in a UPF do not move.
         fates.last = (!polled).then(BTreeMap::new);
-        // Two persons share the number of each UE: `first` has the cell of the first, the other
-        // cell has the second.
+        // Two UEs share each number, one in each cell: `first` has the cell of one of them.
         let mut first = [0; 3];
         for ms in 0..2_000 {
             for _ in 0..rng.below(12) {
