@@ -5,7 +5,6 @@ mod calls;
 
 use crate::calendar::Calendar;
 use crate::links::{Arrival, Links, way};
-use crate::node::Node;
 use justfull_base::{Instant, Packet};
 use justfull_run::recorder::Recorder;
 use justfull_run::route::Route;
@@ -84,6 +83,19 @@ impl Applications {
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.timers.next()
+    }
+
+    /// The first of them acts at `now`, its next instant.
+    pub(crate) fn act<T: Listener>(&mut self, now: Instant, links: &mut Links<T>) {
+        if let Some(timer) = self.timers.pop(now) {
+            match self.timed[timer as usize] {
+                Timed::Source(i) => self.wake_source(now, timer, i, links),
+                Timed::User(i) => self.wake_user(now, timer, i, links),
+                Timed::Client(client) => self.wake_client(now, client, links),
+                Timed::Call(call) => self.wake_call(now, call, links),
+                Timed::Reports(call) => self.send_report(now, call, links),
+            }
+        }
     }
 
     /// Adds `source`, which first sends at `first`; returns its number.
@@ -371,19 +383,5 @@ fn record(now: Instant, flow: u32, shown: &Shown, recorder: &mut Recorder) {
     }
     if let Some(since) = shown.stalled {
         recorder.app_span(flow, since, now, AppEvent::Stalled);
-    }
-}
-
-impl<T: Listener> Node<Links<T>> for Applications {
-    fn act(&mut self, now: Instant, links: &mut Links<T>) {
-        if let Some(timer) = self.timers.pop(now) {
-            match self.timed[timer as usize] {
-                Timed::Source(i) => self.wake_source(now, timer, i, links),
-                Timed::User(i) => self.wake_user(now, timer, i, links),
-                Timed::Client(client) => self.wake_client(now, client, links),
-                Timed::Call(call) => self.wake_call(now, call, links),
-                Timed::Reports(call) => self.send_report(now, call, links),
-            }
-        }
     }
 }

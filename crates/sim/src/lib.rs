@@ -9,11 +9,11 @@
 mod applications;
 mod calendar;
 mod cell;
+mod cells;
 pub mod dumbbell;
 mod hosts;
 mod links;
 mod monitor;
-mod node;
 mod proxy;
 mod radio;
 mod receivers;

@@ -16,10 +16,10 @@
 mod steering;
 mod wan;
 
+use crate::cells::Cells;
 use crate::hosts::{End, Hosts, tcp};
 use crate::links::Links;
 use crate::monitor::Monitor;
-use crate::node::Node;
 use crate::receivers::Receivers;
 use crate::senders::{Senders, TcpSender};
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant};
@@ -33,7 +33,6 @@ use justfull_run::tap::Listener;
 use justfull_run::traffic::{FlowConfig, Traffic};
 use justfull_tcp::cc::fixed::{self, FixedConfig};
 use justfull_tcp::{Ack, CcConfig, ReceiverConfig, Sender, SenderConfig, Window};
-pub(crate) use steering::Reporters;
 use steering::Steering;
 use wan::{Down, Wan};
 
@@ -195,7 +194,7 @@ impl Proxy {
     pub(crate) fn act<T: Listener>(
         &mut self,
         now: Instant,
-        cells: &mut Reporters<'_>,
+        cells: &mut Cells,
         hosts: &mut Hosts,
         links: &mut Links<T>,
     ) {

@@ -72,13 +72,6 @@ impl<T: Listener> Around for Radio<'_, T> {
         self.links.uplink.resume(now, ue, cell);
     }
 
-    fn next(&self) -> Instant {
-        let Self { hosts, links, .. } = self;
-        let hosted = hosts.senders.next().min(hosts.applications.next());
-        let received = links.air.next().min(hosts.receivers.next());
-        hosted.min(received).min(links.uplink.next())
-    }
-
     #[inline]
     fn entered(&mut self, now: Instant, flow: u32) {
         self.links.monitor.recorder.entered(now, flow);

@@ -1,6 +1,5 @@
 //! The TCP receivers: of downloads and pages at UEs, of uploads at servers.
 
-use crate::node::Node;
 use justfull_base::Instant;
 use justfull_run::route::Route;
 use justfull_run::timers::Timers;
@@ -34,6 +33,14 @@ impl Receivers {
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.timers.next()
+    }
+
+    /// The first of them acts at `now`, its next instant.
+    pub(crate) fn act<L: AckLink>(&mut self, now: Instant, links: &mut L) {
+        if let Some(i) = self.timers.pop(now) {
+            let ack = self.members[i as usize].receiver.on_timer(now);
+            self.answer(now, i, ack, links);
+        }
     }
 
     /// Adds the receiver of the sender that was added last.
@@ -84,15 +91,6 @@ impl Receivers {
         }
         if let Some(ack) = ack {
             links.send_ack(now, i, route, ack);
-        }
-    }
-}
-
-impl<L: AckLink> Node<L> for Receivers {
-    fn act(&mut self, now: Instant, links: &mut L) {
-        if let Some(i) = self.timers.pop(now) {
-            let ack = self.members[i as usize].receiver.on_timer(now);
-            self.answer(now, i, ack, links);
         }
     }
 }

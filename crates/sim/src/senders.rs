@@ -1,6 +1,5 @@
 //! The TCP senders: of downloads and pages at servers, of uploads at UEs.
 
-use crate::node::Node;
 use justfull_base::{BitRate, Duration, Instant};
 use justfull_ran::FiveTuple;
 use justfull_run::route::Route;
@@ -100,6 +99,19 @@ impl Senders {
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.timers.next()
+    }
+
+    /// The first of them acts at `now`, its next instant.
+    pub(crate) fn act<L: SegmentLink>(&mut self, now: Instant, links: &mut L) {
+        if let Some(i) = self.timers.pop(now) {
+            let flow = &mut self.members[i as usize];
+            if flow.writer.next <= now {
+                let bytes = flow.writer.write(flow.sender.mss(), flow.size);
+                flow.sender.write(bytes);
+            }
+            flow.sender.on_timer(now);
+            self.transmit(now, i, links);
+        }
     }
 
     /// Adds a sender of `size` bytes, or endless data, from `start` on. With a `rate` its
@@ -213,20 +225,6 @@ impl Senders {
         let at = sender.next_timer().unwrap_or(Instant::NEVER).min(writer.next);
         if at != Instant::NEVER {
             self.timers.arm(i, at);
-        }
-    }
-}
-
-impl<L: SegmentLink> Node<L> for Senders {
-    fn act(&mut self, now: Instant, links: &mut L) {
-        if let Some(i) = self.timers.pop(now) {
-            let flow = &mut self.members[i as usize];
-            if flow.writer.next <= now {
-                let bytes = flow.writer.write(flow.sender.mss(), flow.size);
-                flow.sender.write(bytes);
-            }
-            flow.sender.on_timer(now);
-            self.transmit(now, i, links);
         }
     }
 }

@@ -9,15 +9,13 @@
 //! With a proxy, the TCP senders of split flows are inside it, and their servers behind it
 //! (`proxy`).
 //!
-//! Each node and link has one instant at which it acts next (`Node`); this file defines how they
-//! are connected and in which order they act.
+//! The agenda has the nodes and links in the order in which they act (`agenda`); this file defines
+//! how they are connected.
 
-use self::several::Several;
-use crate::cell::Cell;
+use crate::cells::Cells;
 use crate::hosts::Hosts;
 use crate::links::Links;
-use crate::node::Node;
-use crate::proxy::{Proxy, Reporters};
+use crate::proxy::Proxy;
 use crate::radio::Radio;
 use justfull_base::{ConfigError, Duration, Instant, Packet};
 use justfull_run::results::RunResult;
@@ -25,11 +23,11 @@ use justfull_run::tap::{Listener, Tap};
 use justfull_run::uplink::Up;
 use justfull_run::{Plan, WorldConfig};
 
+mod agenda;
 mod ahead;
 mod build;
 mod finish;
 mod reported;
-mod several;
 
 /// Follows the progress of a run, and may end it.
 pub trait Progress {
@@ -46,6 +44,8 @@ impl Progress for () {
 /// The reports of a run to its [`Progress`], one for each hundredth of its duration.
 struct Reports {
     end: Instant,
+    /// The first instant after the end.
+    beyond: Instant,
     every: Duration,
     /// The report follows the first step after this instant.
     at: Instant,
@@ -55,7 +55,8 @@ impl Reports {
     fn new(duration: Duration) -> Self {
         let end = Instant::ZERO + duration;
         let every = Duration::from_nanos((duration.as_nanos() / 100).max(1));
-        Self { end, every, at: (Instant::ZERO + every).min(end) }
+        let beyond = end + Duration::from_nanos(1);
+        Self { end, beyond, every, at: (Instant::ZERO + every).min(end) }
     }
 
     /// Reports that the run has reached `now`. False if `progress` ends the run.
@@ -73,13 +74,10 @@ pub struct World<T = ()> {
     /// Upper bound of the bytes that the uplink can carry from a UE in the measured window; none
     /// without a rate.
     uplink_most: Option<u64>,
-    /// The cell; of several, the first.
-    cell: Cell,
+    cells: Cells,
     hosts: Hosts,
     links: Links<T>,
     proxy: Option<Box<Proxy>>,
-    /// All cells of a world with several, which does not use `cell`.
-    several: Option<Box<Several>>,
 }
 
 impl World {
@@ -142,10 +140,9 @@ impl<T: Listener> World<T> {
 
     fn run_step_by_step(self, progress: &mut dyn Progress) -> Option<RunResult> {
         // Two loops, so that a step with one cell costs nothing for several.
-        if self.several.is_some() {
-            self.run_by(Self::step_several, progress)
-        } else {
-            self.run_by(Self::step, progress)
+        match self.cells {
+            Cells::One(_) => self.run_by(Self::step, progress),
+            Cells::Several(_) => self.run_by(Self::step_several, progress),
         }
     }
 
@@ -156,161 +153,127 @@ impl<T: Listener> World<T> {
         progress: &mut dyn Progress,
     ) -> Option<RunResult> {
         let mut reports = Reports::new(self.plan.duration);
-        let end = reports.end;
+        let beyond = reports.beyond;
         loop {
-            let now = step(&mut self, end);
+            let now = step(&mut self, beyond);
             if now > reports.at {
                 if !reports.report(now, progress) {
                     return None;
                 }
-                if now > end {
+                if now >= beyond {
                     return Some(self.finish());
                 }
             }
         }
     }
 
-    /// Lets the node or link that is due first act. Returns the last instant at which it acted, or
-    /// an instant beyond `end` after the end of the run. At one instant the order is
-    /// [`World::act_before_cell`], the core's wires, the cell behind them, and
-    /// [`World::act_after_cell`].
+    /// Lets the node or link that is due first act. The cells are due at `reached`; `reach` lets
+    /// them act until the given instant, at which another node is due. Returns the last instant, or
+    /// an instant of `beyond` or later if nothing is due before it.
     #[inline(always)]
-    fn step(&mut self, end: Instant) -> Instant {
-        let Self { cell, hosts, links, proxy, .. } = self;
-        let proxied = proxy.as_ref().map_or(Instant::NEVER, |proxy| proxy.next());
-        let hosted = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
-        let before = hosted.min(proxied);
-        let reached = links.core.next().min(cell.next());
-        let after = links.air.next().min(hosts.receivers.next());
+    fn step_with(
+        &mut self,
+        beyond: Instant,
+        reached: Instant,
+        reach: impl FnOnce(&mut Self, Instant) -> Instant,
+    ) -> Instant {
+        let (before, after) = (self.next_before(), self.next_after());
         let others = before.min(after);
-        if reached > end && others > end {
+        if reached >= beyond && others >= beyond {
             return reached.min(others);
         }
         if reached < before && reached <= after {
-            return self.reach_cell(others.min(end + Duration::from_nanos(1)));
-        }
-        if before <= after {
-            self.act_before_cell(before);
-        } else {
-            self.act_after_cell(after);
+            return reach(self, others.min(beyond));
         }
         self.links.monitor.calls += 1;
+        if before <= after {
+            self.act_before(before);
+        } else {
+            self.act_after(after);
+        }
         others
     }
 
-    /// Lets the first of uplink, senders, applications and proxy that is due at `now` act.
-    #[inline]
-    fn act_before_cell(&mut self, now: Instant) {
-        let Self { cell, hosts, links, proxy, several, .. } = self;
-        if links.uplink.next() == now {
-            self.reach_servers(now);
-        } else if hosts.senders.next() == now {
-            hosts.senders.act(now, links);
-        } else if hosts.applications.next() == now {
-            hosts.applications.act(now, links);
-        } else if let Some(proxy) = proxy {
-            let mut cells = match several {
-                Some(several) => Reporters::Several(&mut several.region),
-                None => Reporters::One(&mut cell.stack),
+    /// A step of a world with one cell.
+    #[inline(always)]
+    fn step(&mut self, beyond: Instant) -> Instant {
+        let Cells::One(cell) = &self.cells else { return Instant::NEVER };
+        let reached = self.links.core.next().min(cell.next());
+        self.step_with(beyond, reached, Self::reach_cell)
+    }
+
+    /// A step of a world with several cells.
+    #[inline(never)]
+    fn step_several(&mut self, beyond: Instant) -> Instant {
+        let Cells::Several(several) = &self.cells else { return Instant::NEVER };
+        let reached = self.links.core.next().min(several.region.next());
+        self.step_with(beyond, reached, |world, until| {
+            let Self { cells: Cells::Several(several), hosts, links, .. } = world else {
+                return until;
             };
-            proxy.act(now, &mut cells, hosts, links);
-        }
+            several.reach(until, &mut Radio { hosts, links, delivered: false })
+        })
     }
 
-    /// Lets the first of air and receivers that is due at `now` act.
+    /// The proxy acts at `now`.
     #[inline]
-    fn act_after_cell(&mut self, now: Instant) {
-        let Self { hosts, links, .. } = self;
-        if links.air.next() == now {
-            self.reach_ues(now);
-        } else {
-            hosts.receivers.act(now, links);
+    fn act_proxy(&mut self, now: Instant) {
+        let Self { cells, hosts, links, proxy, .. } = self;
+        if let Some(proxy) = proxy {
+            proxy.act(now, cells, hosts, links);
         }
     }
 
-    /// Data from UEs reaches the servers.
+    /// Data from UEs reaches the servers or the proxy.
     #[inline]
     fn reach_servers(&mut self, now: Instant) {
-        if self.proxy.is_some() {
-            return self.reach_servers_or_proxy(now);
-        }
         let mut item = Up::nothing();
         while self.links.pop_up(now, &mut item) {
-            self.links.monitor.calls += 1;
+            let Self { cells, hosts, links, proxy, .. } = self;
+            links.monitor.calls += 1;
             match item {
                 Up::Status(handle) => self.receive_status(now, handle),
                 Up::Asked(i, sent) => self.answer(now, i, sent),
+                Up::Request(i, _) => {
+                    // A request that opens its own connection gives its flow another 5-tuple.
+                    if let Some((flow, tuple)) = hosts.senders.reconnects(i) {
+                        cells.renew_flow(flow, &tuple);
+                    }
+                    hosts.reach_server(now, &item, links);
+                }
                 _ => {
-                    self.renew_flow(&item);
-                    self.hosts.reach_server(now, &item, &mut self.links);
+                    hosts.reach_server(now, &item, links);
+                    if let (Some(proxy), Up::Ack(i, ack)) = (proxy, &item) {
+                        proxy.acknowledged(now, *i, ack, hosts, links);
+                    }
                 }
             }
         }
     }
 
-    /// The STATUS PDU of `handle` reaches the sender's RLC.
+    /// The STATUS PDU of `handle` reaches the sender's RLC. Cells whose RLC sends them over the
+    /// uplink are alone.
     #[cold]
     fn receive_status(&mut self, now: Instant, handle: u32) {
-        let Self { cell, hosts, links, .. } = self;
-        cell.receive_status(now, handle, &mut Radio { hosts, links, delivered: false });
+        let Self { cells, hosts, links, .. } = self;
+        if let Cells::One(cell) = cells {
+            cell.receive_status(now, handle, &mut Radio { hosts, links, delivered: false });
+        }
     }
 
     /// The request that the UE of source `i` sent at `sent` reaches its server.
     #[cold]
     fn answer(&mut self, now: Instant, i: u32, sent: Instant) {
-        let Self { cell, hosts, links, several, .. } = self;
-        let stack = match several {
-            Some(several) => several.region.stack_of(hosts.applications.ue_of(i)),
-            None => &cell.stack,
-        };
-        let slot_from = |at| stack.slot_from(at);
-        hosts.applications.answer(now, i, sent, slot_from, links);
-    }
-
-    /// A request that opens its own connection gives its flow that connection's 5-tuple.
-    #[inline]
-    fn renew_flow(&mut self, item: &Up) {
-        if let Up::Request(i, _) = item
-            && let Some((flow, tuple)) = self.hosts.senders.reconnects(*i)
-        {
-            match &mut self.several {
-                Some(several) => several.region.renew_flow(flow, &tuple),
-                None => self.cell.stack.renew_flow(flow, &tuple),
-            }
-        }
-    }
-
-    /// Data from UEs reaches the servers or the proxy.
-    #[inline(never)]
-    fn reach_servers_or_proxy(&mut self, now: Instant) {
-        let mut item = Up::nothing();
-        while self.links.pop_up(now, &mut item) {
-            match item {
-                Up::Status(handle) => {
-                    self.receive_status(now, handle);
-                    continue;
-                }
-                Up::Asked(i, sent) => {
-                    self.answer(now, i, sent);
-                    continue;
-                }
-                _ => {}
-            }
-            self.renew_flow(&item);
-            let Self { hosts, links, proxy, .. } = self;
-            links.monitor.calls += 1;
-            hosts.reach_server(now, &item, links);
-            if let (Some(proxy), Up::Ack(i, ack)) = (proxy, &item) {
-                proxy.acknowledged(now, *i, ack, hosts, links);
-            }
-        }
+        let Self { cells, hosts, links, .. } = self;
+        let stack = cells.stack_of(hosts.applications.ue_of(i));
+        hosts.applications.answer(now, i, sent, |at| stack.slot_from(at), links);
     }
 
     /// Packets reach the UPF and the cell acts, instant by instant, until a packet is delivered or,
     /// at `until`, another node or link is due. Returns the last instant.
     #[inline]
     fn reach_cell(&mut self, until: Instant) -> Instant {
-        let Self { cell, hosts, links, .. } = self;
+        let Self { cells: Cells::One(cell), hosts, links, .. } = self else { return until };
         if let Some(accesses) = links.uplink.take_accesses() {
             accesses.for_each(|access| cell.stack.note_access(access));
         }

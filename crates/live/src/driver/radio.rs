@@ -34,7 +34,7 @@ impl Radio {
             }
             Some(cells) => {
                 let mut region = Region::new(cells, &config.stack, Flows::default())?;
-                region.each_stack(|stack| stack.count_awake_from(warmup));
+                region.each_stack(|_, stack| stack.count_awake_from(warmup));
                 Self::Cells(Box::new(region))
             }
         })

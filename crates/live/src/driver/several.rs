@@ -61,11 +61,6 @@ impl Around for Beyond<'_> {
         self.uplink.resume(now, ue, cell);
     }
 
-    /// The driver gives the cells all packets of an instant before they act.
-    fn next(&self) -> Instant {
-        Instant::NEVER
-    }
-
     fn entered(&mut self, now: Instant, flow: u32) {
         self.side.record.entered(now, flow);
     }

@@ -171,13 +171,14 @@ impl Stretch {
     }
 
     /// The next arrival at the UPF.
-    pub fn arrival(&self) -> Instant {
+    fn arrival(&self) -> Instant {
         self.entries.get(self.read).map_or(Instant::NEVER, |entry| entry.at)
     }
 
-    /// The next instant at which a cell acts.
-    pub const fn acts_at(&self) -> Instant {
-        self.first
+    /// The next instant at which a packet reaches the UPF or a cell acts.
+    #[must_use]
+    pub fn next(&self) -> Instant {
+        self.arrival().min(self.first)
     }
 }
 
@@ -240,13 +241,20 @@ impl Region {
         self.first = self.wakes.iter().copied().min().unwrap_or(Instant::NEVER);
     }
 
+    /// Applies to hosts and statistics the log entries of the next instant. Returns the instant.
+    pub fn read<A: Around>(&mut self, stretch: &mut Stretch, around: &mut A) -> Instant {
+        let now = stretch.next();
+        if stretch.arrival() == now {
+            self.read_arrivals(now, stretch, around);
+        } else {
+            self.read_acts(now, stretch, around);
+        }
+        now
+    }
+
     /// Applies to hosts and statistics the log entries for the packets that reach the UPF at `now`.
-    pub fn read_arrivals<A: Around>(
-        &mut self,
-        now: Instant,
-        stretch: &mut Stretch,
-        around: &mut A,
-    ) {
+    fn read_arrivals<A: Around>(&mut self, now: Instant, stretch: &mut Stretch, around: &mut A) {
+        around.count_call();
         while let Some(&Entry { flow, cell, .. }) =
             stretch.entries.get(stretch.read).filter(|entry| entry.at == now)
         {
@@ -260,7 +268,7 @@ impl Region {
     }
 
     /// Applies to hosts and statistics the log entries of the cells that act at `now`.
-    pub fn read_acts<A: Around>(&mut self, now: Instant, stretch: &mut Stretch, around: &mut A) {
+    fn read_acts<A: Around>(&mut self, now: Instant, stretch: &mut Stretch, around: &mut A) {
         for c in 0..stretch.acts.len() {
             if stretch.acts[c] == now {
                 around.count_call();

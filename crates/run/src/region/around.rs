@@ -12,12 +12,6 @@ pub trait Around: Probe + Egress {
     /// `ue` is in `cell` from `now` on.
     fn join(&mut self, now: Instant, ue: u32, cell: u32);
 
-    /// The next instant at which a host or a link acts, which may send packets to cells; never if
-    /// the driver itself stops the cells in time ([`Region::act_before`]).
-    ///
-    /// [`Region::act_before`]: super::Region::act_before
-    fn next(&self) -> Instant;
-
     /// A packet of `flow` reaches the UPF. For cells that run ahead only: other drivers know it.
     fn entered(&mut self, now: Instant, flow: u32);
 

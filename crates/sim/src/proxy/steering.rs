@@ -1,14 +1,13 @@
 //! The proxy's control: takes reports and samples, returns windows.
 
+use crate::cells::Cells;
 use justfull_base::feedback::RanReport;
 use justfull_base::{ConfigError, Duration, Instant};
-use justfull_ran::Stack;
 use justfull_rapid::{
     CellId, Config, ControlConfig, FlowId, Load, Opening, PayloadControl, Sample, UeId, Windows,
 };
 use justfull_run::ReportConfig;
 use justfull_run::proxy::{At, ReportChannel};
-use justfull_run::region::Region;
 use justfull_run::results::ReportsResult;
 
 /// Gain of the smoothed round trip of the server leg, as in RFC 6298 (1 / 8).
@@ -34,27 +33,6 @@ struct Flow {
     /// The server was held since the last sample; see [`Sample::held`] and [`Sample::waiting`].
     held: bool,
     waiting: u64,
-}
-
-/// The cells that report.
-pub(crate) enum Reporters<'a> {
-    /// The only one.
-    One(&'a mut Stack),
-    /// Several.
-    Several(&'a mut Region),
-}
-
-impl Reporters<'_> {
-    /// Calls `each` with every cell and its number.
-    fn each(&mut self, mut each: impl FnMut(u32, &mut Stack)) {
-        match self {
-            Self::One(stack) => each(0, stack),
-            Self::Several(region) => {
-                let mut cells = 0..;
-                region.each_stack(|stack| each(cells.next().unwrap_or_default(), stack));
-            }
-        }
-    }
 }
 
 /// A UE with proxied flows.
@@ -161,10 +139,10 @@ impl Steering {
 
     /// Requests reports from the cells, passes arrived reports to the control, opens flows and
     /// serves the control's timers, as due at `now`.
-    pub(crate) fn act(&mut self, now: Instant, cells: &mut Reporters<'_>) {
+    pub(crate) fn act(&mut self, now: Instant, cells: &mut Cells) {
         let Self { reports, ues, .. } = self;
         if reports.are_due(now) {
-            cells.each(|cell, stack| {
+            cells.each_stack(|cell, stack| {
                 stack.reports(now, |ue, report| {
                     if ues[ue as usize].is_some() {
                         reports.send(now, At { ue, cell }, report);

@@ -6,12 +6,11 @@
 //! instant in single steps ([`World::step_several`]). The result is the same, to the byte, as in a
 //! run of single steps.
 
-use super::World;
-use super::several::Several;
-use super::{Progress, Reports};
+use super::{Progress, Reports, World};
+use crate::cells::Cells;
 use crate::radio::Radio;
 use justfull_base::{Duration, Instant};
-use justfull_run::region::Stretch;
+use justfull_run::region::{Region, Stretch};
 use justfull_run::results::RunResult;
 use justfull_run::tap::Listener;
 use std::panic::resume_unwind;
@@ -33,14 +32,14 @@ impl<T: Listener> World<T> {
     /// Number of threads, at most `most`, on which the world runs with [`World::run_on`].
     #[must_use]
     pub fn threads(&self, most: usize) -> usize {
-        let cells = self.several.as_ref().map_or(0, |several| several.region.count());
+        let cells = self.region().map_or(0, Region::count);
         let threads = most.clamp(1, (cells / CELLS_OF_THREAD).max(1));
         if self.stretch().is_some() { threads } else { 1 }
     }
 
     /// The longest stretch; none if the world runs in single steps only.
     pub(super) fn stretch(&self) -> Option<Duration> {
-        let Several { region, .. } = self.several.as_deref()?;
+        let region = self.region()?;
         let stretch = Duration::from_nanos(self.links.core.least_delay().as_nanos() / 2);
         let apart = self.proxy.is_none()
             && region.count() >= LEAST_CELLS
@@ -57,10 +56,10 @@ impl<T: Listener> World<T> {
         most: Duration,
         progress: &mut dyn Progress,
     ) -> Option<RunResult> {
-        let beyond = Instant::ZERO + self.plan.duration + Duration::from_nanos(1);
-        let cells = self.several.as_ref().map_or(0, |several| several.region.count());
+        let cells = self.region().map_or(0, Region::count);
         let [mut done, mut next] = [(); 2].map(|()| Stretch::new(cells));
         let mut reports = Reports::new(self.plan.duration);
+        let beyond = reports.beyond;
         // Cells have run up to `now`, hosts up to the start of `done`.
         let mut now = Instant::ZERO;
         while now < beyond {
@@ -72,9 +71,8 @@ impl<T: Listener> World<T> {
                 std::mem::swap(&mut done, &mut next);
             } else {
                 self.read(&mut done);
-                let last = until.min(reports.end);
-                while self.step_several(last) <= last {}
-                now = last + Duration::from_nanos(1);
+                now = (until + Duration::from_nanos(1)).min(beyond);
+                while self.step_several(now) < now {}
                 done.begin(now);
             }
             if now > reports.at && !reports.report(now, progress) {
@@ -87,19 +85,27 @@ impl<T: Listener> World<T> {
 
     /// The end of the stretch that begins at `now`; `now` if cells depend on each other at `now`.
     fn end_of_stretch(&self, now: Instant, most: Duration) -> Instant {
-        let Some(Several { region, .. }) = self.several.as_deref() else { return Instant::NEVER };
-        region.meets(&self.links.core, now + most)
+        let meets = |region: &Region| region.meets(&self.links.core, now + most);
+        self.region().map_or(Instant::NEVER, meets)
+    }
+
+    /// The cells of a world with several.
+    fn region(&self) -> Option<&Region> {
+        match &self.cells {
+            Cells::One(_) => None,
+            Cells::Several(several) => Some(&several.region),
+        }
     }
 
     fn take_arrivals(&mut self, until: Instant, next: &mut Stretch) {
-        let Some(Several { region, loss }) = self.several.as_deref_mut() else { return };
+        let Cells::Several(several) = &mut self.cells else { return };
         next.begin(until);
-        region.take_arrivals(&mut self.links.core, loss.as_deref_mut(), next);
+        several.take_arrivals(&mut self.links.core, next);
     }
 
     /// Runs the cells through `next`, on `threads` threads, and the hosts through `done`.
     fn run_stretch(&mut self, threads: usize, done: &mut Stretch, next: &mut Stretch) {
-        let Some(several) = self.several.as_deref_mut() else { return };
+        let Cells::Several(several) = &mut self.cells else { return };
         let mut cells = several.region.take_cells();
         let until = next.until;
         let work = Mutex::new(cells.iter_mut().zip(&mut next.lanes));
@@ -121,37 +127,22 @@ impl<T: Listener> World<T> {
             }
         });
         next.open();
-        if let Some(several) = self.several.as_deref_mut() {
+        if let Cells::Several(several) = &mut self.cells {
             several.region.put_back(cells);
         }
     }
 
-    /// Runs the hosts through `done`. The order at one instant is the same as in
-    /// [`World::step_several`].
+    /// Runs the hosts through `done`, whose logs act in the place of the cells.
     fn read(&mut self, done: &mut Stretch) {
-        loop {
-            let Self { several, hosts, links, .. } = self;
-            let Some(Several { region, .. }) = several.as_deref_mut() else { return };
-            let hosted = hosts.senders.next().min(hosts.applications.next());
-            let before = hosted.min(links.uplink.next());
-            let after = links.air.next().min(hosts.receivers.next());
-            let (arrival, acts) = (done.arrival(), done.acts_at());
-            let now = before.min(arrival).min(acts).min(after);
-            if now >= done.until {
-                return;
-            }
-            if acts == now && before > now && arrival > now {
-                region.read_acts(now, done, &mut Radio { hosts, links, delivered: false });
-                continue;
-            }
-            links.monitor.calls += 1;
-            if before == now {
-                self.act_before_cell(now);
-            } else if arrival == now {
-                region.read_arrivals(now, done, &mut Radio { hosts, links, delivered: false });
-            } else {
-                self.act_after_cell(now);
-            }
+        let until = done.until;
+        let mut now = Instant::ZERO;
+        while now < until {
+            now = self.step_with(until, done.next(), |world, until| {
+                let Self { cells: Cells::Several(several), hosts, links, .. } = world else {
+                    return until;
+                };
+                several.region.read(done, &mut Radio { hosts, links, delivered: false })
+            });
         }
     }
 }

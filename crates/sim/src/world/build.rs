@@ -1,9 +1,9 @@
 //! Builds a world: its nodes, its links, its flows.
 
 use super::World;
-use super::several::Several;
 use crate::applications::{Applications, Requester};
 use crate::cell::Cell;
+use crate::cells::{Cells, Several};
 use crate::hosts::{End, Hosts, key, tcp};
 use crate::links::Links;
 use crate::monitor::Monitor;
@@ -12,7 +12,7 @@ use crate::receivers::Receivers;
 use crate::senders::{Reconnects, Senders};
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet, Rng};
 use justfull_ran::stack::Flows;
-use justfull_ran::{Stack, StackConfig};
+use justfull_ran::{FiveTuple, Stack};
 use justfull_run::CoreLoss;
 use justfull_run::Plan;
 use justfull_run::backlog::Backlogs;
@@ -40,8 +40,7 @@ impl<T: Listener> World<T> {
     pub(super) fn build(config: &WorldConfig, tap: T) -> Result<Self, ConfigError> {
         validate(config)?;
         let seed = config.stack.seed;
-        let mut several = several(config)?.map(Box::new);
-        let mut stack = sole_stack(config)?;
+        let mut cells = cells(config)?;
         let delays = delays(config);
         let Members { streams, tcp, applications } = members(config);
         let (classes, openings) = classes(config)?;
@@ -49,7 +48,6 @@ impl<T: Listener> World<T> {
         let window = Window { start: warmup, end: Instant::ZERO + config.duration };
         let bins = config.series_bins as usize;
         let mut recorder = Recorder::new(window, bins, config.air_delay, classes, &openings);
-        let backlogs = || Box::new(Backlogs::new(&config.stack.ues, warmup));
         let mut hosts = Hosts {
             ends: Vec::with_capacity(streams.len()),
             senders: Senders::new(tcp),
@@ -59,10 +57,7 @@ impl<T: Listener> World<T> {
         };
         let mut proxy = proxy(config, &delays)?;
         if proxy.as_ref().is_some_and(|proxy| proxy.wants_reports()) {
-            match &mut several {
-                Some(several) => several.region.each_stack(Stack::start_reports),
-                None => stack.start_reports(),
-            }
+            cells.each_stack(|_, stack| stack.start_reports());
         }
         for (i, flow) in config.flows.iter().enumerate() {
             let route = route(flow, hosts.ends.len() as u32, &delays);
@@ -87,23 +82,14 @@ impl<T: Listener> World<T> {
             uplink: uplink(config, &delays, proxy.as_deref().map(Proxy::wan_delay))?,
             monitor: Monitor::new(recorder, tap, streams),
         };
-        let backlogs = config.entity_backlog.then(backlogs);
-        let loss = CoreLoss::new(config.core_loss, seed);
-        let mut cell = Cell { stack, backlogs, loss };
-        let several = several.map(|mut several| {
-            several.region.measure(cell.backlogs.take());
-            several.loss = cell.loss.take();
-            several
-        });
         Ok(Self {
             plan: Plan::of(config),
             ues: config.stack.ues.len(),
             uplink_most: uplink_most(config),
-            cell,
+            cells,
             hosts,
             links,
             proxy,
-            several,
         })
     }
 }
@@ -123,40 +109,38 @@ fn route(flow: &FlowConfig, number: u32, delays: &[Duration]) -> Route {
     }
 }
 
-/// A cell with the flows of `config`.
-fn stack(settings: &StackConfig, config: &WorldConfig) -> Result<Stack, ConfigError> {
-    let mut stack = Stack::new(settings)?;
-    stack.count_awake_from(Instant::ZERO + config.warmup);
-    for flow in &config.flows {
-        for connection in 0..flow.traffic.connections() {
-            stack.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
-        }
-    }
-    Ok(stack)
+/// The connections of all flows of `config`, each with its flow and its 5-tuple.
+fn connections(config: &WorldConfig) -> impl Iterator<Item = (&FlowConfig, FiveTuple)> {
+    config.flows.iter().flat_map(|flow| {
+        (0..flow.traffic.connections()).map(move |number| (flow, flow.tuple_of(number)))
+    })
 }
 
-/// The cells of a world with several.
-fn several(config: &WorldConfig) -> Result<Option<Several>, ConfigError> {
-    let Some(cells) = &config.cells else { return Ok(None) };
-    let mut flows = Flows::default();
-    for flow in &config.flows {
-        for connection in 0..flow.traffic.connections() {
-            let ue = &config.stack.ues[flow.ue as usize];
-            flows.open(flow.ue, ue, &flow.tuple_of(connection), flow.dscp);
+/// The cells of `config`, with its flows.
+fn cells(config: &WorldConfig) -> Result<Cells, ConfigError> {
+    let (common, warmup) = (&config.stack, Instant::ZERO + config.warmup);
+    let backlogs = config.entity_backlog.then(|| Box::new(Backlogs::new(&common.ues, warmup)));
+    let loss = CoreLoss::new(config.core_loss, common.seed);
+    let mut cells = match &config.cells {
+        None => {
+            let mut stack = Stack::new(common)?;
+            for (flow, tuple) in connections(config) {
+                stack.open_flow(flow.ue, &tuple, flow.dscp);
+            }
+            Cells::One(Cell { stack, backlogs, loss })
         }
-    }
-    let mut region = Region::new(cells, &config.stack, flows)?;
-    region.each_stack(|stack| stack.count_awake_from(Instant::ZERO + config.warmup));
-    Ok(Some(Several { region, loss: None }))
-}
-
-/// The only cell. A world with several cells does not use it and gets a cell with one UE.
-fn sole_stack(config: &WorldConfig) -> Result<Stack, ConfigError> {
-    let common = &config.stack;
-    if config.cells.is_none() {
-        return stack(common, config);
-    }
-    Stack::new(&StackConfig { ues: vec![common.ues[0].clone()], ..common.clone() })
+        Some(several) => {
+            let mut flows = Flows::default();
+            for (flow, tuple) in connections(config) {
+                flows.open(flow.ue, &common.ues[flow.ue as usize], &tuple, flow.dscp);
+            }
+            let mut region = Region::new(several, common, flows)?;
+            region.measure(backlogs);
+            Cells::Several(Box::new(Several { region, loss }))
+        }
+    };
+    cells.each_stack(|_, stack| stack.count_awake_from(warmup));
+    Ok(cells)
 }
 
 /// The extra delays of servers beyond the core, in ascending order.
@@ -229,10 +213,8 @@ fn uplink(
         None => uplink.with_stack(&config.uplink)?,
         Some(cells) => uplink.with_stacks(&config.uplink, cells, &config.stack)?,
     };
-    for flow in &config.flows {
-        for connection in 0..flow.traffic.connections() {
-            uplink.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
-        }
+    for (flow, tuple) in connections(config) {
+        uplink.open_flow(flow.ue, &tuple, flow.dscp);
     }
     Ok(uplink)
 }

@@ -1,8 +1,8 @@
 //! The end of a run: its result, and the check of its invariants.
 
 use super::World;
-use super::several::Several;
 use crate::cell::Cell;
+use crate::cells::Cells;
 use crate::hosts::End;
 use crate::monitor::Sent;
 use crate::receivers::TcpReceiver;
@@ -26,12 +26,12 @@ impl<T: Listener> World<T> {
             recorder.tcp_totals(server.route.flow, &server.sender);
         }
         let evidence = self.evidence();
-        let (chain, cells, backlogs) = match self.several.as_deref_mut() {
-            None => {
-                let Cell { stack, backlogs, .. } = &mut self.cell;
+        let (chain, cells, backlogs) = match &mut self.cells {
+            Cells::One(Cell { stack, backlogs, .. }) => {
                 (Chain::of(stack, end), None, backlogs.as_deref_mut())
             }
-            Some(Several { region, .. }) => {
+            Cells::Several(several) => {
+                let region = &mut several.region;
                 let (chain, cells) = (region.chain(end), Box::new(region.finish()));
                 (chain, Some(cells), region.backlogs())
             }
@@ -54,9 +54,9 @@ impl<T: Listener> World<T> {
         let recorder = &self.links.monitor.recorder;
         let to_ue = |(flow, end): (usize, &End)| (!matches!(end, End::Upload(_))).then_some(flow);
         let downlink = self.hosts.ends.iter().enumerate().filter_map(to_ue);
-        let of_radio = match &self.several {
-            None => Evidence::of(&self.cell.stack, recorder, self.plan.mtu, downlink),
-            Some(several) => {
+        let of_radio = match &self.cells {
+            Cells::One(cell) => Evidence::of(&cell.stack, recorder, self.plan.mtu, downlink),
+            Cells::Several(several) => {
                 let stacks = several.region.stacks();
                 Evidence::of_cells(stacks, recorder, self.plan.mtu, downlink)
             }

@@ -1,9 +1,9 @@
 //! A world whose cell reports about its UEs during the run to a listener outside the world.
 
 use super::{Progress, World};
+use crate::cells::Cells;
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
-use justfull_ran::Stack;
 use justfull_run::results::RunResult;
 
 impl World {
@@ -21,24 +21,16 @@ impl World {
     ) -> Option<RunResult> {
         assert!(!period.is_zero(), "a period of reports is above zero");
         assert!(self.proxy.is_none(), "the cell reports to the proxy");
-        match &mut self.several {
-            Some(several) => several.region.each_stack(Stack::start_reports),
-            None => self.cell.stack.start_reports(),
-        }
+        self.cells.each_stack(|_, stack| stack.start_reports());
         let end = Instant::ZERO + self.plan.duration;
         let mut due = Instant::ZERO + period;
         loop {
-            let until = due.min(end);
-            while self.step_of_any(until) <= until {}
+            let beyond = due.min(end) + Duration::from_nanos(1);
+            while self.step_of_any(beyond) < beyond {}
             if due > end {
                 return Some(self.finish());
             }
-            match &mut self.several {
-                Some(several) => {
-                    several.region.each_stack(|stack| stack.reports(due, &mut *listener));
-                }
-                None => self.cell.stack.reports(due, &mut *listener),
-            }
+            self.cells.each_stack(|_, stack| stack.reports(due, &mut *listener));
             if !progress.advanced(due) {
                 return None;
             }
@@ -47,7 +39,10 @@ impl World {
     }
 
     /// [`World::step`], with any number of cells.
-    fn step_of_any(&mut self, end: Instant) -> Instant {
-        if self.several.is_some() { self.step_several(end) } else { self.step(end) }
+    fn step_of_any(&mut self, beyond: Instant) -> Instant {
+        match self.cells {
+            Cells::One(_) => self.step(beyond),
+            Cells::Several(_) => self.step_several(beyond),
+        }
     }
 }
