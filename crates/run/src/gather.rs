@@ -4,12 +4,13 @@ use crate::backlog::Backlogs;
 use crate::config::WorldConfig;
 use crate::handovers::CellsResult;
 use crate::invariants::Evidence;
-use crate::recorder::{Recorder, conservation};
+use crate::recorder::Recorder;
 use crate::results::{
     CarrierResult, Conservation, DrxResult, ReportsResult, RunResult, UplinkResult,
 };
 use justfull_base::{Duration, Instant};
 use justfull_ran::rlc::Stalls;
+use justfull_ran::stack::Conserved;
 use justfull_ran::{CarrierUse, Stack};
 use std::collections::BTreeMap;
 
@@ -105,6 +106,12 @@ impl Chain {
         own.queued += other.queued;
         self
     }
+}
+
+/// The stack's counts of the fate of its packets, as results.
+fn conservation(counts: &Conserved) -> Conservation {
+    let &Conserved { entered, delivered, dropped, queued, .. } = counts;
+    Conservation { entered, delivered, dropped, queued }
 }
 
 /// The parts of a run at its end.

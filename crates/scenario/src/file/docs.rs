@@ -1,56 +1,14 @@
 //! Documentation of the parts that only scenario files have: channels from files, TCP and UDP
 //! flows, the uplink.
 
-use super::{CqiTraceFile, McsTraceFile, TcpFile, TraceFile, UdpFile, UplinkFile, UplinkStackFile};
+use super::channels::{CQI_TRACE, MCS_TRACE, TRACE};
+use super::{TcpFile, UdpFile, UplinkFile, UplinkStackFile};
 use justfull_base::doc::MethodDoc;
 use justfull_run::{A3Config, HandoverConfig, XnConfig};
 
 /// Every page.
 pub const DOCS: &[&MethodDoc] =
     &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK, &UPLINK_STACK, &HANDOVER, &XN, &A3];
-
-/// The kinds of `channel`: the cell's own and those from files.
-pub(crate) fn channels() -> Vec<&'static MethodDoc> {
-    justfull_ran::channel::DOCS.iter().copied().chain([&TRACE, &CQI_TRACE, &MCS_TRACE]).collect()
-}
-
-const TRACE: MethodDoc = MethodDoc {
-    name: "trace",
-    kind: "channel trace",
-    title: "capacities from a file",
-    text: "Replays what a link could carry. Formats other than packets and bytes say themselves \
-           how long an amount is in force; opportunities shorter than a slot are gathered into \
-           it, so that none is skipped.",
-    sources: "T20 section 6; Mahimahi (Netravali et al. 2015); CellReplay (Sentosa et al. 2025); \
-              Raca et al. 2018, 2020",
-    deviations: "none",
-    params: TraceFile::params,
-};
-
-const CQI_TRACE: MethodDoc = MethodDoc {
-    name: "cqi_trace",
-    kind: "channel trace",
-    title: "channel qualities from a file",
-    text: "Reads a column `cqi`, 0 to 15, where 0 carries nothing; `quality` says how a CQI \
-           becomes an MCS, a transport block and the packets or bytes of a slot, and how long a \
-           row is in force, in the words of `cqi_rows`.",
-    sources: "T20 section 6; TS 36.213; TS 38.214",
-    deviations: "none",
-    params: CqiTraceFile::params,
-};
-
-const MCS_TRACE: MethodDoc = MethodDoc {
-    name: "mcs_trace",
-    kind: "channel trace",
-    title: "modulation and coding schemes from a file, for a MAC with a carrier",
-    text: "Reads a column `packets_per_10ms`, as T20's traces have it, and takes for each row the \
-           least MCS whose blocks of 25 PRBs hold as many packets: the inverse of the rule that \
-           made the rows.",
-    sources: "T20's traces; A21 section 5.3; TS 36.213",
-    deviations: "where several CQIs made the same number of packets, the least of their MCSs is \
-                 taken",
-    params: McsTraceFile::params,
-};
 
 const TCP: MethodDoc = MethodDoc {
     name: "tcp",
