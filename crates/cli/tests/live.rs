@@ -101,7 +101,7 @@ fn a_run_ends_with_its_command_and_with_its_status() {
 
 #[test]
 fn a_server_that_ends_early_and_a_warm_up_are_told() {
-    room("u10_a_server_that_ends_early_and_a_warm_up_are_told", |folder| {
+    room("a_server_that_ends_early_and_a_warm_up_are_told", |folder| {
         let words =
             ["--duration", "100s", "--no-files", "--serve", "exit 3", "--serve", "sleep 1000"];
         let done = Run::live(folder, &[&words[..], &["--", "sleep", "0.5"]].concat()).end();
@@ -158,7 +158,7 @@ const HIDES: &str = "env -i unshare --net setsid sleep 1000 & sleep 0.2";
 
 #[test]
 fn a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next() {
-    let test = "f7_a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next";
+    let test = "a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next";
     room(test, |folder| {
         let check = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &["live", "--check"]).end();
         let line = check.stdout.lines().find(|line| line.starts_with("cgroup for commands"));
@@ -188,7 +188,7 @@ fn a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next() {
 
 #[test]
 fn twenty_runs_that_start_at_once_do_not_disturb_each_other() {
-    room("f7_twenty_runs_that_start_at_once_do_not_disturb_each_other", |folder| {
+    room("twenty_runs_that_start_at_once_do_not_disturb_each_other", |folder| {
         let runs = (0..20).map(|number| {
             let own = folder.join(number.to_string());
             fs::create_dir(&own).expect("a folder can be made");
@@ -428,7 +428,7 @@ fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
 
 #[test]
 fn a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others() {
-    room("f7_a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others", |folder| {
+    room("a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others", |folder| {
         let disk = folder.join("disk");
         fs::create_dir(&disk).expect("a folder can be made");
         let on = |size: &str| {
@@ -482,7 +482,7 @@ fn blocks(capture: &[u8]) -> Vec<u32> {
 
 #[test]
 fn a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else() {
-    room("f7_a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else", |folder| {
+    room("a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else", |folder| {
         let small = folder.join("small");
         fs::create_dir(&small).expect("a folder can be made");
         sh(&format!("mount -t tmpfs -o size=200k small {}", small.display()));

@@ -24,8 +24,8 @@ pub(crate) const END: Duration = Duration::from_secs(30);
 
 static ROOM: Mutex<()> = Mutex::new(());
 
-/// Runs the test of this name in a room and asserts that nothing is left. Only root can; other
-/// users get a note, and `CI` fails.
+/// Runs the test of this name in a room; asserts that it ran there and that nothing is left. Only
+/// root can; other users get a note, and `CI` fails.
 pub(crate) fn room(test: &str, body: impl FnOnce(&Path)) {
     if std::env::var_os(INSIDE).is_some() {
         let folder = tempfile::tempdir().expect("a folder can be made");
@@ -57,7 +57,8 @@ pub(crate) fn room(test: &str, body: impl FnOnce(&Path)) {
     let _alone = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
     let status = within(LIFE, &mut unshare.spawn().expect("`unshare` of util-linux is there"));
     let said = fs::read_to_string(said.path()).unwrap_or_default();
-    assert!(status.success(), "{test} in its room: {status}\n{said}");
+    let ran = said.contains("test result: ok. 1 passed");
+    assert!(status.success() && ran, "{test} in its room: {status}\n{said}");
 }
 
 /// Waits for a process; kills it after `limit`.
