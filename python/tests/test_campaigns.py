@@ -242,7 +242,7 @@ def test_a_worker_of_another_version_is_refused(
         jf.campaign(file, tmp_path / "out", client=Other())
 
 
-def test_what_is_wrong_is_an_exception(file: Path, tmp_path: Path) -> None:
+def test_a_mistake_is_an_exception(file: Path, tmp_path: Path) -> None:
     file.write_text(TEXT.replace("DRQL", "DRQX"))
     with pytest.raises(jf.ScenarioError, match="did you mean DRQL"):
         jf.campaign(file, tmp_path / "out")
@@ -427,7 +427,7 @@ def test_an_answer_that_is_nonsense_and_a_loop_without_end_fail_in_words(
     ("class Half(jf.Limiter)", "class Half", "python.Half.class", "Half"),
     ('base = "Vanilla"', 'base = "CoDel"', "python.Half.base", "Vanilla"),
 ])
-def test_what_cannot_be_a_method_is_refused_before_the_first_job(
+def test_an_unusable_method_is_refused_before_the_first_job(
     mine: Path, tmp_path: Path, old: str, new: str, field: str, found: str
 ) -> None:
     (tmp_path / "mine.py").write_text(MINE.replace(old, new, 1))

@@ -142,7 +142,7 @@ class Patient(jf.Limiter):
         self.slots += 1
 
 
-def test_the_rules_catch_what_starves_and_what_is_not_deterministic() -> None:
+def test_the_rules_catch_starvation_and_chance() -> None:
     for own, told in ((Closed, "Closed: a greedy flow never starves for good: broken"),
                       (Patient, "Patient: one report of the latest idle slot stands for all"),
                       (Moody, "not deterministic")):
@@ -180,7 +180,7 @@ class Odd(jf.Aqm):
         return "maybe"
 
 
-def test_what_a_method_raises_or_returns_wrongly_is_an_exception() -> None:
+def test_an_error_or_a_wrong_return_value_of_a_method_is_an_exception() -> None:
     cell = jf.scenario("voip-over-lte").set(SHORT)
     with pytest.raises(LookupError, match="nothing there"):
         cell.run([Raises], seeds=1)

@@ -31,7 +31,7 @@ def results() -> jf.Results:
     return cell.run(["Vanilla", "DRQL"], seeds=2, packets=True, slots=True, progress=False)
 
 
-def test_rows_are_those_of_the_command_line(results: jf.Results, tmp_path: Path) -> None:
+def test_rows_equal_the_command_lines(results: jf.Results, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command("run", "voip-over-lte", "--set", "duration=15s", "--set", "warmup=5s", "--method",
             "Vanilla", "--method", "DRQL", "--runs", "2", "-q", "--out", str(out))
@@ -74,7 +74,7 @@ def test_a_folder_that_is_not_whole_is_not_loaded(results: jf.Results, tmp_path:
         jf.load(tmp_path / "out")
 
 
-def test_packets_and_slots_are_those_of_the_command_line(
+def test_packets_and_slots_equal_the_command_lines(
     results: jf.Results, tmp_path: Path
 ) -> None:
     for name in ("packets", "slots"):

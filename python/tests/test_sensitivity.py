@@ -24,7 +24,7 @@ def by_setting(found: jf.sensitivity.Sensitivity) -> dict[str, dict[str, Any]]:
     return {row["setting"]: row for row in found.table.to_dicts()}
 
 
-def test_sobol_finds_what_matters_and_what_does_not(tmp_path: Path) -> None:
+def test_sobol_separates_effective_settings_from_others(tmp_path: Path) -> None:
     found = jf.sensitivity.sobol(cell(), SETTINGS, "delay_ms_p50", "voip", points=32,
                                  out=tmp_path / "study")
     indices = by_setting(found)
@@ -80,7 +80,7 @@ def test_on_dask_the_same_comes_out(tmp_path: Path) -> None:
     assert there.sample.equals(here.sample) and there.table.equals(here.table)
 
 
-def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
+def test_an_impossible_analysis_is_refused(tmp_path: Path) -> None:
     def ask(field: str, settings: Any = SETTINGS, scenario: Any = None, **more: Any) -> None:
         more = {"out": tmp_path / "none", "metric": "delay_ms_p50", "flow": "voip"} | more
         with pytest.raises(jf.ArgumentError) as told:

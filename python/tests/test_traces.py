@@ -76,7 +76,7 @@ def test_a_part_and_a_table_of_rates(tmp_path: Path, walk: Path) -> None:
     assert told.value.field == "gaps"
 
 
-def test_what_is_wrong_is_named(tmp_path: Path, walk: Path) -> None:
+def test_a_mistake_is_named(tmp_path: Path, walk: Path) -> None:
     wrong = tmp_path / "wrong.trace"
     wrong.write_text("1\n2\nx\n")
     with pytest.raises(jf.TraceError) as told:

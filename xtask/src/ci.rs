@@ -408,7 +408,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_summary_of_a_failure_names_what_was_not_run() {
+    fn the_summary_of_a_failure_names_the_steps_that_did_not_run() {
         let second = Duration::from_secs(1);
         let text = summary(&[("format", second)], Some(("clippy", 2 * second)), &["tidy", "tests"]);
         assert_eq!(

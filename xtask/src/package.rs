@@ -244,7 +244,7 @@ mod tests {
     const BUILT: &str = "target/release/";
 
     #[test]
-    fn options_are_those_of_the_plan() {
+    fn options_follow_the_plan() {
         let here = file!().replace("xtask/", "");
         let plan = parse(&["--release", "--program", &here]).unwrap();
         assert_eq!((plan.profile, plan.program, plan.alone), ("release", Some(here.into()), None));
@@ -268,7 +268,7 @@ mod tests {
 
     /// The metadata of a crate that registries show.
     #[test]
-    fn crates_say_what_they_are() {
+    fn crates_have_descriptions() {
         let metadata = process::metadata(&crate::root().join("Cargo.toml")).unwrap();
         for package in metadata.workspace_packages() {
             let name = &package.name;

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_not_there_is_a_usage_error_that_names_those_that_are() {
+    fn an_unknown_part_is_a_usage_error_that_names_the_known_parts() {
         let root = crate::root();
         match run(&root, Some("nothing")) {
             Err(Failure::Environment(message)) => {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_those_of_the_law() {
+    fn moments_equal_the_laws() {
         let mut rng = Rng::stream(7, "moments");
         let n = 200_000;
         let (mut sum, mut squares, mut uniform, mut exponential) = (0.0, 0.0, 0.0, 0.0);

@@ -23,7 +23,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_those_of_numpy() {
+    fn quantiles_equal_numpys() {
         let values = [1.0, 2.0, 4.0, 8.0];
         assert!(near(quantile(&values, 0.25).expect("values"), 1.75));
         assert!(near(quantile(&values, 0.5).expect("values"), 3.0));

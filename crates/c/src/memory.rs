@@ -212,7 +212,7 @@ mod tests {
     struct Block([u8; 4096]);
 
     #[test]
-    fn what_was_counted_is_needed_and_lies_in_the_block() {
+    fn counted_memory_is_needed_and_lies_in_the_block() {
         let (from_heap, needed) = counted(64, || made(40));
         let mut block = Box::new(Block([0; 4096]));
         let start = NonNull::from(&mut block.0).cast::<u8>();

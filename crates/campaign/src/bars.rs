@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_those_worked_by_hand_and_a_demanding_case_is_apart() {
+    fn figures_equal_the_ones_worked_by_hand_and_a_demanding_case_is_apart() {
         let verdicts = judge(&[drawn("a", 20, 0.08), drawn("b", 40, 1.5)], &folder());
         assert_eq!(verdicts.apart, ["b"]);
         let figures = verdicts.cases["a"]["Other"];

@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_period_without_a_slot_and_one_that_never_ends_are_refused() {
+    fn a_period_without_a_slot_and_an_endless_period_are_refused() {
         let duration = Duration::from_secs(60);
         for found in [Duration::from_millis(1), Duration::from_millis(10), duration] {
             assert!(check_period(found, duration).is_ok(), "{found}");

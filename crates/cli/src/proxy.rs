@@ -157,7 +157,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn status_says_what_is_wrong_and_obeys_no_name() {
+    fn status_names_faults_and_obeys_no_name() {
         let text = status(&json!({
             "unsplit": ["no place is left\u{1b}[2J"], "greedy_ues": 2, "flood": true,
             "workers": [{ "worker": 0, "runs": true, "flows": 5, "restarts": 2 }],

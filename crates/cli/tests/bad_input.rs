@@ -198,7 +198,7 @@ fn unknown_keys_are_named_with_their_neighbours_wherever_they_stand() {
 }
 
 #[test]
-fn what_a_method_sets_is_said_to_be_the_methods() {
+fn an_error_names_the_method_that_set_a_value() {
     let own = |set: &str| {
         Trial::more(&format!("[[method]]\nname = \"Own\"\n[method.set]\n{set}"))
             .with(&["--method", "Own"])
@@ -226,7 +226,7 @@ fn what_a_method_sets_is_said_to_be_the_methods() {
 }
 
 #[test]
-fn what_a_variant_a_sweep_or_a_switch_sets_is_said_to_be_theirs() {
+fn an_error_names_the_variant_sweep_or_switch_that_set_a_value() {
     Trial::more("[variants.odd]\n\"rlc.queue.limit\" = \"0 packets\"")
         .with(&["--variant", "odd"])
         .refused(

@@ -453,7 +453,7 @@ fn a_validation_and_a_scenario_are_printed_as_json() {
 }
 
 #[test]
-fn a_figure_is_drawn_from_results_and_what_is_not_in_them_is_said() {
+fn a_figure_is_drawn_from_results_and_missing_parts_are_named() {
     let room = tempfile::tempdir().expect("a folder");
     let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
     let (results, out) = (at("r"), at("f.pdf"));

@@ -141,8 +141,8 @@ fn a_command_that_outlives_the_time_is_asked_to_end() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_ends_with_the_run() {
-    room("what_a_command_leaves_behind_ends_with_the_run", |folder| {
+fn processes_that_a_command_leaves_behind_end_with_the_run() {
+    room("processes_that_a_command_leaves_behind_end_with_the_run", |folder| {
         let script = "setsid sleep 1000 & env -i setsid sleep 1000 & trap '' TERM; (while :; do \
                       sleep 1; done) & exit 0";
         let done =
@@ -341,8 +341,8 @@ fn a_signal_between_the_runs_of_a_parity_ends_it() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_removed_at_the_next_start() {
-    room("what_a_killed_run_left_is_removed_at_the_next_start", |folder| {
+fn the_next_start_removes_the_remains_of_a_killed_run() {
+    room("the_next_start_removes_the_remains_of_a_killed_run", |folder| {
         let run = Run::live(folder, &["--duration", "100s", "--no-files", "--", "sh", "-c", STAYS]);
         wait_until("the command starts", || folder.join("started").exists());
         run.signal("-KILL");
@@ -481,8 +481,8 @@ fn blocks(capture: &[u8]) -> Vec<u32> {
 }
 
 #[test]
-fn a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else() {
-    room("a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else", |folder| {
+fn a_full_disk_keeps_the_packets_captured_before_and_all_other_files() {
+    room("a_full_disk_keeps_the_packets_captured_before_and_all_other_files", |folder| {
         let small = folder.join("small");
         fs::create_dir(&small).expect("a folder can be made");
         sh(&format!("mount -t tmpfs -o size=200k small {}", small.display()));

@@ -130,7 +130,7 @@ impl Prometheus {
 }
 
 #[test]
-fn what_another_program_takes_away_is_not_left_and_what_a_test_adds_is() {
+fn leftovers_are_additions_of_a_test_only() {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert!(room::new_in(&words("lo"), &words("lo mount")).is_empty());
     assert_eq!(room::new_in(&words("lo lo run"), &words("lo mount")), ["lo", "run"]);

@@ -83,8 +83,8 @@ fn the_scenarios_flows_pass_a_proxy_that_keeps_the_queue_short() {
 }
 
 #[test]
-fn ipv6_passes_the_proxy_and_what_it_leaves_alone_passes_by() {
-    room("ipv6_passes_the_proxy_and_what_it_leaves_alone_passes_by", |folder| {
+fn ipv6_passes_the_proxy_and_unselected_packets_pass_by() {
+    room("ipv6_passes_the_proxy_and_unselected_packets_pass_by", |folder| {
         let config = "[select]\nports = [\"5201\"]\n";
         let server = ["--serve", "iperf3 -s", "--serve", "iperf3 -s -p 5300"];
         let command = "sleep 0.5; iperf3 -6 -c server -R -t 1 && iperf3 -c server -R -t 1 && \

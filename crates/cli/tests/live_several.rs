@@ -183,9 +183,8 @@ fn an_interruption_keeps_the_runs_that_are_done_and_names_the_others() {
 }
 
 #[test]
-fn a_run_whose_command_fails_is_named_and_what_cannot_be_run_is_refused_before_the_first() {
-    let test =
-        "a_run_whose_command_fails_is_named_and_what_cannot_be_run_is_refused_before_the_first";
+fn a_failed_command_is_named_and_a_bad_option_is_refused_before_the_first_run() {
+    let test = "a_failed_command_is_named_and_a_bad_option_is_refused_before_the_first_run";
     room(test, |folder| {
         let words = ["--set", "warmup=0s", "--duration", "100s", "--out", "out", "--", "sh", "-c"];
         // The first run fails, the second does not.

@@ -59,7 +59,7 @@ fn list_says_the_same_to_people_and_to_programs() {
 }
 
 #[test]
-fn an_unknown_kind_of_names_gets_one_error_with_those_that_there_are() {
+fn an_unknown_kind_of_names_gets_one_error_with_the_known_kinds() {
     let done = justfull(Path::new("."), &["list", "aqm"]);
     let stderr = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{stderr}");

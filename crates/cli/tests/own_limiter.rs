@@ -18,7 +18,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn without_a_tree_it_builds_on_the_repository_and_what_is_there_is_never_replaced() {
+fn without_a_tree_it_builds_on_the_repository_and_replaces_no_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let done = new(folder.path(), &["--limiter", "crates/two-slots"]);
     assert!(done.status.success(), "{}", text(&done.stderr));

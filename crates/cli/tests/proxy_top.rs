@@ -113,7 +113,7 @@ fn without_a_terminal_there_are_plain_lines_and_json() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_said() {
+fn a_bad_interval_and_an_absent_proxy_are_errors() {
     let wrong = plainly("--every 1ms");
     assert_eq!(wrong.status.code(), Some(2));
     let error = String::from_utf8_lossy(&wrong.stderr).into_owned();

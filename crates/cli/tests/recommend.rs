@@ -279,7 +279,7 @@ fn seeds_play_parts_that_are_spread_over_the_trace_and_the_heading_says_which() 
 }
 
 #[test]
-fn where_the_rlc_is_apart_what_reorders_it_is_not_run() {
+fn where_the_rlc_is_apart_no_reordering_method_runs() {
     let folder = folder();
     let found =
         answers(folder.path(), &[&["download-pages-call", "--split", "5ms"], &SHORT[..]].concat());

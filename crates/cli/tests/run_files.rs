@@ -89,7 +89,7 @@ fn a_missing_folder_and_a_full_disk_are_one_error_each() {
 }
 
 #[test]
-fn a_failed_file_takes_those_beside_it_along() {
+fn a_failed_file_removes_the_files_beside_it() {
     let told = one(&["--packets", "p.parquet", "--flent", "f.flent.gz", "--pcapng", "/dev/full"]);
     assert!(told.contains("/dev/full"), "{told}");
 }

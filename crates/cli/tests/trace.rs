@@ -137,7 +137,7 @@ fn standard_input_is_read_and_standard_output_written() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_or_an_option_is_one_line_and_nothing_is_written() {
+fn a_mistake_in_a_file_or_an_option_is_one_line_and_nothing_is_written() {
     let folder = folder();
     put(folder.path(), "fall.trace", "5\n4\n");
     put(folder.path(), "empty", "");
@@ -231,7 +231,7 @@ fn a_table_is_told_by_its_columns_its_units_and_the_options_that_read_it() {
 }
 
 #[test]
-fn a_fit_prints_what_a_queue_sees_of_trace_and_chain() {
+fn a_fit_prints_statistics_of_trace_and_chain() {
     let folder = folder();
     put(folder.path(), "b.csv", format!("bytes\n{}", "90000\n50000\n0\n0\n70000\n".repeat(60)));
     let (toml, told) = sound(folder.path(), &["fit", "b.csv", "--row", "100ms"]);

@@ -188,7 +188,7 @@ fn wrong_orders_get_one_sentence_and_files_outside_the_folder_are_not_read() {
 }
 
 #[test]
-fn a_trace_that_is_dropped_becomes_a_channel_and_one_that_cannot_be_read_leaves_no_file() {
+fn a_dropped_trace_becomes_a_channel_and_an_unreadable_one_leaves_no_file() {
     let folder = TempDir::new().expect("a folder");
     let page = Served::of(folder.path());
     // Mahimahi's format: an opportunity of 1500 B each millisecond.
@@ -480,7 +480,7 @@ fn server(answer: String) -> (String, std::sync::Arc<std::sync::atomic::AtomicU3
 }
 
 #[test]
-fn what_is_watched_sends_the_program_nowhere_else_and_a_bad_answer_is_one_sentence() {
+fn a_redirect_of_a_watched_service_is_not_followed_and_a_bad_answer_is_one_sentence() {
     let (elsewhere, asked) = server("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".into());
     let moved = format!(
         "HTTP/1.1 302 Found\r\nlocation: http://{elsewhere}/metrics\r\ncontent-length: 0\r\n\

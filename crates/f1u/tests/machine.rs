@@ -205,7 +205,7 @@ fn a_rate_is_bounded_too_and_no_other_byte_changes() {
 }
 
 #[test]
-fn in_acknowledged_mode_what_is_transmitted_and_not_delivered_comes_on_top() {
+fn in_acknowledged_mode_transmitted_and_undelivered_bytes_come_on_top() {
     let told = |delivered: Option<u32>| {
         let mut machine = Machine::new(&F1uConfig::default()).expect("valid");
         flow(&mut machine, ONE, 0, 10);
@@ -235,7 +235,7 @@ fn repeated_and_overtaken_statuses_have_the_same_right_edge() {
 }
 
 #[test]
-fn what_the_box_does_not_know_passes_unchanged_and_is_counted() {
+fn unknown_packets_pass_the_box_unchanged_and_are_counted() {
     let mut machine = Machine::new(&F1uConfig::default()).expect("valid");
     flow(&mut machine, ONE, 0, 10);
     let unchanged = |machine: &mut Machine, bytes: &[u8], verdict| {

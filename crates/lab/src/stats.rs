@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_five_values_is_that_of_the_t_table() {
+    fn the_interval_of_five_values_follows_the_t_table() {
         // sd = 1.5811, t(0.975; 4) = 2.776445.
         let s = Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("there are values");
         assert!(near(s.mean, 3.0));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn jains_index_is_one_for_equals_and_one_over_n_for_one_that_has_all() {
+    fn jains_index_is_one_for_equals_and_one_over_n_for_a_sole_winner() {
         assert!(near(jain(&[3.0, 3.0, 3.0]).expect("values"), 1.0));
         assert!(near(jain(&[5.0, 0.0, 0.0, 0.0]).expect("values"), 0.25));
         // (1 + 3)^2 / (2 (1 + 9)).

@@ -237,7 +237,7 @@ fn a_worse_verdict_fails_unless_it_is_undecided_and_the_file_says_so() {
 
 /// The files' records of their switches are consistent.
 #[test]
-fn what_a_file_records_of_switches_is_of_switches_that_there_are() {
+fn every_recorded_switch_is_named_by_a_claim_and_has_a_reason() {
     for paper in ["T20", "E19", "A21", "R22", "P06"] {
         let file = load(paper).expect("it ships");
         let named: Vec<&String> = file.claim.iter().flat_map(|claim| &claim.switches).collect();

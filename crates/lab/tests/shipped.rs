@@ -41,7 +41,7 @@ fn soak_no_shipped_scenario_breaks_an_invariant() {
 }
 
 #[test]
-fn what_cannot_act_is_said_before_a_run_and_again_beside_its_result() {
+fn settings_that_cannot_act_are_named_before_a_run_and_beside_its_result() {
     let of = |set: &[&str]| {
         let moment = ["duration=500ms", "warmup=100ms"];
         let scenario = load("t20-individual", Some(&["Vanilla"]), &[set, &moment].concat())

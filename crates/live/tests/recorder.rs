@@ -75,7 +75,7 @@ fn a_foreign_flow_is_treated_as_the_scenarios_of_its_qfi() {
 }
 
 #[test]
-fn one_port_in_two_qfis_has_two_names_and_what_no_rule_matches_says_so() {
+fn one_port_in_two_qfis_has_two_names_and_unmatched_packets_say_so() {
     let mut config = config();
     let rules = &mut config.stack.ue_mut(0).rules;
     rules[0].source_port = Some(53);

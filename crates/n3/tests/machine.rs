@@ -270,7 +270,7 @@ fn the_qfi_of_each_connection_stays_its_own() {
 }
 
 #[test]
-fn extension_headers_of_a_flow_stay_and_those_of_a_packet_go() {
+fn extension_headers_of_a_flow_stay_and_headers_of_a_packet_go() {
     let mut machine = ready(0);
     // A service class, and a container with paging policy, time stamp and QFI sequence number.
     let long = [0x0c, 0xc9, 0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9];
@@ -373,7 +373,7 @@ fn an_address_that_two_sessions_use_at_a_time_is_not_split() {
 }
 
 #[test]
-fn what_is_not_a_new_connection_of_a_ue_passes() {
+fn packets_of_no_new_connection_of_a_ue_pass() {
     let mut machine = ready(0);
     let from_outside = tcp(0, Direction::Downlink, SYN, &[]);
     let older = tcp(0, Direction::Uplink, ACK, &[1; 10]);
@@ -406,7 +406,7 @@ fn what_is_not_a_new_connection_of_a_ue_passes() {
 }
 
 #[test]
-fn a_connection_that_was_reset_is_forgotten_and_one_that_is_open_is_not() {
+fn a_reset_connection_is_forgotten_and_an_open_one_is_kept() {
     let mut machine = ready(0);
     for family in [0, 1] {
         let syn = tcp(family, Direction::Uplink, SYN, &[]);

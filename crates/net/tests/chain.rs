@@ -62,7 +62,7 @@ fn ours(table: u32) -> io::Result<usize> {
 }
 
 #[test]
-fn policy_routes_are_removed_and_those_of_a_killed_process_reclaimed() {
+fn policy_routes_are_removed_also_after_a_killed_process() {
     if !can_build() {
         return;
     }

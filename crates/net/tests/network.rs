@@ -312,7 +312,7 @@ fn a_command_that_cannot_be_run_is_one_error() {
 }
 
 #[test]
-fn what_cannot_be_built_is_one_error_and_leaves_nothing() {
+fn an_impossible_network_is_one_error_and_leaves_nothing() {
     if !can_build() {
         return;
     }

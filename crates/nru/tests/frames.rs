@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(seed: u64) {
+    fn written_frames_are_read_back(seed: u64) {
         let mut room = vec![0xee; 4096];
         let mut written = None;
         let length = Random::new(seed).message(&mut room.clone(), |frame| {
@@ -273,7 +273,7 @@ proptest! {
     }
 
     #[test]
-    fn an_updated_checksum_is_that_of_the_changed_bytes(
+    fn an_updated_checksum_equals_the_checksum_of_the_changed_bytes(
         mut bytes in prop::collection::vec(any::<u8>(), 10..100),
         at: prop::sample::Index, value: u32,
     ) {

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_restart_is_said() {
+    fn settings_that_need_a_restart_are_named() {
         let old = ProxyConfig::parse(LEAST).expect("valid");
         let new = format!("{LEAST}[route]\nmark = 5\n[timeouts]\nconnect = \"5s\"\n");
         assert_eq!(old.needs_restart(&ProxyConfig::parse(&new).expect("valid")), ["route"]);

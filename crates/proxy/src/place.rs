@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_leaves_out_is_filled_in_and_what_it_says_holds() {
+    fn missing_keys_of_a_file_are_filled_in_and_its_values_hold() {
         let config = complete("", None).expect("nothing must be there");
         assert_eq!(
             (config.select.interfaces.as_slice(), config.ues.ipv6_bits),

@@ -462,7 +462,7 @@ fn after_the_stage_is_killed_the_tunnels_pass_and_a_new_one_works_with_a_new_pro
 }
 
 #[test]
-fn what_is_not_tcp_is_equal_byte_for_byte_and_a_teid_that_nobody_opened_is_told() {
+fn other_packets_than_tcp_are_equal_byte_for_byte_and_an_unopened_teid_is_named() {
     if !can_build() {
         return;
     }

@@ -661,7 +661,7 @@ fn congestion_controls() -> String {
 }
 
 #[test]
-fn what_is_not_selected_passes_and_a_reload_selects_without_a_lost_connection() {
+fn unselected_packets_pass_and_a_reload_selects_without_a_lost_connection() {
     if !can_build() {
         return;
     }

@@ -88,7 +88,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn every_verdict_equals_that_of_the_rfcs_pseudo_code(
+    fn every_verdict_follows_the_pseudo_code_of_the_rfc(
         steps in steps(), target_ms in 1..20u64, factor in 1..25u64, mtu in 0..3000u64,
     ) {
         let target = Duration::from_millis(target_ms);

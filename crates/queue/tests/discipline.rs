@@ -306,7 +306,7 @@ fn a_sparse_flow_waits_for_at_most_one_packet_of_each_other_lane() {
 }
 
 #[test]
-fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_one_that_makes_its_lane_so() {
+fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_arriving_one() {
     let mut d = Sfq::new(&SfqConfig::default(), 1).expect("within bounds");
     let long = (0..6).map(|id| push(&mut d, packet(id, 0, 100))).last().expect("six");
     let short = (10..12).map(|id| push(&mut d, packet(id, 1, 1500))).last().expect("two");
@@ -396,7 +396,7 @@ fn impossible_settings_are_refused_by_name() {
 }
 
 #[test]
-fn what_a_turn_may_be_is_written_as_it_is_read_and_said_where_it_is_refused() {
+fn the_size_of_a_turn_is_written_as_it_is_read_and_has_bounds() {
     for quantum in [Quantum::Packet, Quantum::Bytes(Bytes(1514)), Quantum::Bytes(Bytes(1 << 20))] {
         assert_eq!(quantum.written().parse(), Ok(quantum));
     }
@@ -413,7 +413,7 @@ fn what_a_turn_may_be_is_written_as_it_is_read_and_said_where_it_is_refused() {
 
 #[cfg(feature = "serde")]
 #[test]
-fn what_a_turn_may_be_is_a_text_in_a_file() {
+fn the_size_of_a_turn_is_a_text_in_a_file() {
     for (quantum, text) in
         [(Quantum::Packet, "\"1 packet\""), (Quantum::Bytes(Bytes(1514)), "\"1514B\"")]
     {

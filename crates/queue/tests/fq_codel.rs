@@ -239,7 +239,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn every_choice_and_every_drop_equals_that_of_the_rfcs_text(
+    fn every_choice_and_every_drop_follows_the_text_of_the_rfc(
         steps in steps(), limit in 1..150u32, lanes in 1..9u16, quantum in 256..3000u64,
             drop_batch in 1..80u32,
         target_ms in 1..20u64, factor in 1..25u64, by_share: bool,
@@ -254,7 +254,7 @@ proptest! {
 
     /// An overflow then often takes the only packet of the lane that the arriving one joins.
     #[test]
-    fn with_room_for_few_packets_every_drop_equals_that_of_the_rfcs_text(
+    fn with_room_for_few_packets_every_drop_follows_the_text_of_the_rfc(
         steps in steps(), limit in 2..9u32, lanes in 1..9u16, quantum in 256..3000u64,
         target_ms in 1..6u64, by_share: bool,
     ) {

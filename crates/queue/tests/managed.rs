@@ -550,7 +550,7 @@ thread_local! {
 }
 
 #[test]
-fn a_packet_that_passes_leaves_the_same_behind_as_one_that_is_enqueued_and_dequeued() {
+fn a_passed_packet_leaves_the_same_state_as_an_enqueued_and_dequeued_packet() {
     #[derive(Default, PartialEq, Debug)]
     struct Log(Vec<String>);
     impl Probe for Log {

@@ -67,7 +67,7 @@ fn bytes(flows: u32, apart: Duration) -> isize {
 }
 
 #[test]
-fn an_idle_bearer_has_less_than_a_page_and_so_has_one_that_had_eight_flows() {
+fn an_idle_bearer_has_less_than_a_page_also_after_eight_flows() {
     let (unused, eight) = (bytes(0, Duration::ZERO), bytes(8, Duration::from_millis(1)));
     println!("unused {unused} B, after eight flows {eight} B");
     assert!(unused <= 4096 && eight <= 4096, "{unused} B, {eight} B");

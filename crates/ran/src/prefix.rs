@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_prefix_is_refused_by_reason() {
+    fn a_bad_prefix_is_refused_by_reason() {
         for (text, word) in [
             ("192.0.2.0/33", "0 to 32"),
             ("::/129", "0 to 128"),

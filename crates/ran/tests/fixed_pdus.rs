@@ -160,7 +160,7 @@ fn a_dedicated_channel_carries_its_rate_and_no_more() {
 }
 
 #[test]
-fn what_is_lost_arrives_and_a_lost_status_is_repeated() {
+fn lost_pdus_arrive_and_a_lost_status_is_repeated() {
     for seed in 0..60 {
         for max_dat in [40, 5] {
             let mut config = dch(0.3);
@@ -326,7 +326,7 @@ fn a_held_sdu_departs_when_the_ue_has_it() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_one_error_each() {
+fn each_contradiction_of_settings_is_one_error() {
     let sound = dch(0.01);
     assert!(Stack::new(&sound).is_ok());
     let with = |change: &dyn Fn(&mut StackConfig)| {

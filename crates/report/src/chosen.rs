@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_nothing_of_is_said() {
+    fn an_absent_quantity_is_named() {
         let (_room, folder) = example();
         let folders = [folder];
         let y = column("rtt.p99").expect("known");

@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_runs_stand_above_all_tables_and_what_never_acted_beside_its_rows() {
+    fn broken_runs_stand_above_all_tables_and_idle_mechanisms_beside_their_rows() {
         let mut comparison = example::comparison(2);
         comparison.broken = vec!["t20: DRQL, seed 2: goodput above the capacity".into()];
         for run in comparison.groups[0].runs.iter_mut().filter(|run| run.method == "DRQL") {

@@ -184,7 +184,7 @@ mod tests {
     const COMMANDS: &str = "\r\u{1b}\u{7f}\u{9b}\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}";
 
     #[test]
-    fn what_commands_a_terminal_is_printed_as_an_escape_and_the_rest_as_it_is() {
+    fn control_characters_are_printed_as_escapes_and_others_unchanged() {
         let harmless = "Größe 漢字 עברית – 5 µs\n e\u{301} \u{200d}";
         assert_eq!(printable(harmless), harmless);
         let shown = printable(COMMANDS);
@@ -324,7 +324,7 @@ mod tests {
 
     /// If the limiter never held a packet, the run shows another method than its name says.
     #[test]
-    fn what_never_acted_stands_below_the_rows_of_its_method_in_every_medium() {
+    fn idle_mechanisms_stand_below_the_rows_of_their_method_in_every_medium() {
         let mut runs = group();
         runs.iter_mut()
             .filter(|run| run.method == "DRQL")

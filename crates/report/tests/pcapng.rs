@@ -143,7 +143,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 #[test]
-fn headers_lengths_and_checksums_are_those_of_whole_packets() {
+fn headers_lengths_and_checksums_belong_to_whole_packets() {
     let made = capture();
     let (_, frames) = read(&made.path());
     assert!(frames.len() > 3 * made.rows);
@@ -202,7 +202,7 @@ fn each_layer_has_each_packet_once_and_time_does_not_go_back() {
 }
 
 #[test]
-fn sequence_numbers_are_those_of_the_stream() {
+fn sequence_numbers_follow_the_stream() {
     let made = capture();
     let (_, frames) = read(&made.path());
     let tcp = |i: u32| frames.iter().filter(move |f| f.interface == i && f.bytes[9] == 6);
@@ -227,7 +227,7 @@ fn sequence_numbers_are_those_of_the_stream() {
 }
 
 #[test]
-fn what_a_ue_asks_goes_up_and_is_answered_downwards_under_the_same_numbers() {
+fn requests_of_a_ue_go_up_and_replies_come_down_under_the_same_numbers() {
     let asked = SCENARIO.replace(r#""100ms" }"#, r#""100ms", from_ue = { jitter = "50us" } }"#);
     let (_, frames) = read(&capture_of(&asked).path());
     let numbers = |i: u32, kind: u8| {

@@ -225,7 +225,7 @@ fn lossy() -> String {
 }
 
 #[test]
-fn what_is_lost_on_the_air_is_recorded_as_dropped_and_what_arrives_with_its_time_on_the_air() {
+fn losses_on_the_air_are_recorded_as_drops_and_arrivals_with_their_time_on_the_air() {
     let made = make(&lossy(), records("p.csv", "s.csv", Format::Csv));
     let run = &made.comparison.groups[0].runs[0];
     let (rows, _) = csv_rows(&made.path("p.csv"));

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_writing_of_a_closed_address_is_refused_and_what_is_allowed_is_not() {
+    fn every_writing_of_a_closed_address_is_refused_and_allowed_addresses_pass() {
         let none = Callbacks::default();
         for (host, part) in [
             ("127.0.0.1", "loopback"),

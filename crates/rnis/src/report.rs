@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_is_refused() {
+    fn a_bad_report_is_refused() {
         for (from, to) in [
             ("10.45.0.1", "ten"),
             ("\"10.45.0.1\"", "[]"),

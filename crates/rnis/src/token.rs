@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_tokens_is_refused_at_once() {
+    fn a_bad_file_of_tokens_is_refused_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("it starts");

@@ -425,7 +425,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_standard() {
+    fn names_follow_the_standard() {
         let text = r#"{"subscriptionType":"RabRelSubscription",
             "callbackReference":"http://127.0.0.1/x",
             "expiryDeadline":{"seconds":1977836800,"nanoSeconds":0},

@@ -199,7 +199,7 @@ fn subscribers_get_all_reports_bearer_events_and_a_warning_of_the_end() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_with_its_reason() {
+fn impossible_requests_are_refused_with_their_reason() {
     let served = served(Tokens::default());
     let good = json!({
         "subscriptionType": "JustfullRanReportSubscription",

@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_driver_knows_is_told_by_name_with_its_values() {
+    fn evidence_of_the_driver_is_named_with_its_values() {
         let carried = |goodput| Carried { goodput, most: 100 };
         let tcp = |received| TcpBytes {
             name: "bulk".into(),

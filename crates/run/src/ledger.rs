@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segments_times_are_those_of_its_last_byte() {
+    fn a_segments_times_are_the_times_of_its_last_byte() {
         let mut ledger = Ledger::default();
         for i in 0..5 {
             ledger.enter(at(10 + i), 100 * (i + 1), at(i));

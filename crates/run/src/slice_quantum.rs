@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quartiles_are_those_of_the_sorted_values_also_below_zero() {
+    fn quartiles_equal_the_sorted_values_also_below_zero() {
         let mut quantum = SliceQuantum::default();
         (-40..=60).rev().for_each(|rbs| quantum.record(f64::from(rbs) / 4.0));
         let found = quantum.finish(1, 0.25);

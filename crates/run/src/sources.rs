@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn departures_are_those_of_the_world_and_end_with_the_flow() {
+    fn departures_equal_the_worlds_and_end_with_the_flow() {
         let (mean, sd) = (Duration::from_millis(20), Duration::from_millis(5));
         let normal = drawn_departures(Interval::Normal { mean, sd });
         assert!(normal > 40 && normal < 60, "{normal}");

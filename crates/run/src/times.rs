@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_within_a_time_is_told_to_a_cell() {
+    fn times_within_a_bound_are_counted_to_a_cell() {
         let mut times = Times::new();
         (1..=10_000u64).for_each(|us| times.record(Duration::from_micros(us)));
         assert_eq!([1, 2, 10, 50].map(|ms| times.within(ms)), [1_000, 2_000, 10_000, 10_000]);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_and_cdf_are_those_of_the_library() {
+    fn percentiles_and_cdf_equal_the_librarys() {
         for n in [1, 2, 3, 100, 1_000, 1_025, 5_000] {
             let (mut times, mut rng) = (Times::new(), Rng::stream(n, "library"));
             let mut library = Histogram::<u32>::new_with_bounds(1, HIGHEST_US, 3).expect("sound");

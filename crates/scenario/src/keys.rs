@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_path_is_that_of_a_key_and_says_something() {
+    fn every_path_leads_to_a_key_and_has_a_sentence() {
         let all = paths();
         assert!(all.len() > 300, "{}", all.len());
         for path in &all {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_what_takes_nothing_else() {
+    fn text_is_a_value_of_no_other_form() {
         for text in ["title", "flow.bulk.name", "flow.0.tcp.sender.kernel", "tie_order"] {
             assert!(is_text(text), "{text}");
         }

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn each_seed_plays_another_part_and_a_time_skips_what_is_before_it() {
+    fn each_seed_plays_another_part_and_a_time_skips_the_rows_before_it() {
         scenario("", 2).expect("it is sound");
         scenario("start = \"30s\"", 2).expect("it is sound");
         scenario("start = \"30s\"\nat_end = \"hold\"", 2).expect("it is sound");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_behind_the_end_and_one_that_cannot_be_spread_are_refused() {
+    fn a_start_behind_the_end_and_a_start_that_cannot_be_spread_are_refused() {
         for (channel, said) in [
             ("start = \"100s\"", "`channel.start`: found 100s, allowed is below 100s"),
             ("start = \"spread\"\nat_end = \"stop\"", "found spread, allowed is a time"),

@@ -207,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn a_method_alone_is_told_and_so_is_what_the_user_sets() {
+    fn a_method_alone_is_named_with_the_settings_of_the_user() {
         let set = ["rlc.queue.aqm.target=20ms", "rlc.queue.aqm.ecn=false"];
         let expected = "CoDel: rlc.queue.aqm = codel (target 20ms, interval 300ms, ecn false)";
         assert_eq!(shown("download-pages-call", &["CoDel"], &set), [expected]);
     }
 
     #[test]
-    fn what_is_swept_is_told_as_swept() {
+    fn swept_settings_are_named_as_swept() {
         let text = library::scenario("e19-one-qfi").expect("it ships");
         let methods = Some(vec!["CoDel".to_string(), "CoDel-RFC8289".into()]);
         let sweep = "rlc.queue.aqm.target=[5ms, 10ms]".parse().expect("an axis");

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_parts_is_one_error() {
+    fn a_value_without_parts_is_one_error() {
         for (path, value) in [
             ("{ a = 0.5 }", Value::Boolean(true)),
             ("{ a = 0.5 }", Value::String("fast".into())),

@@ -31,7 +31,7 @@ fn gets(flow: &FlowResult, mbit_s: f64, share: f64) {
 }
 
 #[test]
-fn the_goodput_of_a_flow_is_that_of_the_time_in_which_it_is_active() {
+fn the_goodput_of_a_flow_covers_the_time_in_which_it_is_active() {
     let flows = vec![
         megabit("whole", 0, None),
         megabit("late", 7_000, None),
@@ -83,7 +83,7 @@ fn a_transfer_is_active_until_its_receiver_has_it_whole() {
 }
 
 #[test]
-fn what_a_flow_that_stops_has_in_the_queue_counts_with_the_time_it_takes() {
+fn the_queue_of_a_stopped_flow_counts_with_the_time_that_it_takes() {
     // Ten thousand datagrams in 2 s; the cell carries two per millisecond.
     let flow = udp("flood", 1_250, Interval::Constant(Duration::from_micros(200)));
     let mut config = over(vec![FlowConfig { start: ms(3_000), stop: Some(ms(5_000)), ..flow }]);
@@ -138,7 +138,7 @@ fn uploads(uplink: UplinkConfig) -> WorldConfig {
 }
 
 #[test]
-fn the_row_of_an_upload_is_that_of_its_data_on_the_uplink() {
+fn the_row_of_an_upload_counts_its_data_on_the_uplink() {
     let config = uploads(over(Vec::new()).uplink);
     let free = |rate, grants| UplinkConfig { rate: BitRate(rate), grants, ..config.uplink.clone() };
     let grants = GrantConfig { grant: Bytes(1_250), period: ms(1), ..GrantConfig::default() };

@@ -85,7 +85,7 @@ fn a_block_sent_again_delays_the_way_to_the_ue_by_whole_round_trips_and_not_the_
 }
 
 #[test]
-fn what_one_of_two_slices_lends_the_other_borrows_and_neither_passes_the_limit() {
+fn one_of_two_slices_borrows_what_the_other_lends_and_neither_passes_the_limit() {
     let eqp = EqpConfig { quantum_limit: 30, ..EqpConfig::default() };
     let result = run(&two_slices(RbSchedulerConfig::Eqp(eqp)));
     let [a, b] = result.slices.as_slice() else { panic!("two slices: {:?}", result.slices) };
@@ -105,7 +105,7 @@ fn a_scheduler_that_lends_nothing_has_no_slices_to_tell_of() {
 }
 
 #[test]
-fn a_world_that_reports_runs_as_one_that_does_not() {
+fn a_world_runs_the_same_with_and_without_reports() {
     let config = bulk_and_voice();
     let silent = World::new(&config).expect("it is valid").run(&mut ()).expect("a result");
     let (mut reports, mut bytes, mut last) = (0_u64, 0, justfull_base::Instant::ZERO);

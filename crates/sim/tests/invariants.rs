@@ -65,7 +65,7 @@ fn fixed(limit: Limit) -> LimiterConfig {
 }
 
 #[test]
-fn what_never_held_paced_dropped_or_marked_is_named_and_what_acted_is_not() {
+fn mechanisms_that_never_acted_are_named_and_others_are_not() {
     let idle = |change: fn(&mut StackConfig)| run(&bulk(change)).never_acted;
     assert!(idle(|_| {}).is_empty(), "nothing is configured");
     assert!(idle(|s| s.rlc.limiter = fixed(Limit::Packets(20))).is_empty());

@@ -163,7 +163,7 @@ fn rapid_keeps_the_queue_short_and_the_link_full() {
 /// R22 section 3.5: beside a sender of two segments per round trip, on 15 Mbit/s of IP. The round
 /// trip of 20 ms is half wired, half radio, so the sender has 2.4 Mbit/s.
 #[test]
-fn what_a_slow_flow_leaves_goes_to_the_other_under_rapid_and_to_nobody_under_equal_share() {
+fn the_rest_of_a_slow_flow_goes_to_the_other_under_rapid_and_to_nobody_under_equal_share() {
     let demand = |control| {
         let mut config = proxied(control, 1, 30);
         config.stack = cell(1_875, CapacityUnit::Bytes, Limit::Bytes(4_000_000));

@@ -55,7 +55,7 @@ fn goodput(result: &RunResult, name: &str) -> f64 {
 }
 
 #[test]
-fn each_of_two_ues_in_two_full_cells_has_what_it_has_in_its_cell_alone() {
+fn each_of_two_ues_in_two_full_cells_has_the_rate_of_its_cell_alone() {
     let both = run(&proxied(vec![stays(0), stays(1)], 8));
     for (name, per_slot) in [("fast", FAST), ("slow", SLOW)] {
         let mut config = proxied(vec![stays(0)], 8);
@@ -105,7 +105,7 @@ fn a_ue_that_moves_has_its_share_of_the_new_cell_300_ms_after_the_first_report()
 }
 
 #[test]
-fn two_ues_in_one_cell_share_it_and_the_one_that_moves_leaves_it_whole() {
+fn two_ues_in_one_cell_share_it_and_a_moving_ue_leaves_it_whole() {
     let moves = vec![Move { at: ms(5_000), to: 1 }];
     let config = proxied(vec![stays(0), Place { cell: 0, moves, ..Place::default() }], 10);
     let result = run(&config);

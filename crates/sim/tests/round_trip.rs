@@ -42,7 +42,7 @@ fn turn(phase_us: u64, jitter_us: u64) -> TurnConfig {
 }
 
 #[test]
-fn what_a_ue_asks_comes_back_in_step_with_the_slots() {
+fn replies_to_a_ue_come_back_in_step_with_the_slots() {
     let stack = cell(10, CapacityUnit::Packets, Limit::Packets(100));
     let flow = ping_from_ue("ping", 72, normal(5), turn(20, 100));
     let mut config = world(stack, vec![flow], ms(50_000));

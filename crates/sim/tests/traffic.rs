@@ -91,7 +91,7 @@ fn a_sized_upload_completes_and_its_acknowledgements_are_packets_of_the_cell() {
 /// Three transfers of one size over 10 packets a millisecond, then one much longer: all rates are
 /// known.
 #[test]
-fn shares_are_those_of_the_time_in_which_all_transfers_ran() {
+fn shares_are_of_the_time_in_which_all_transfers_ran() {
     let sized = |name, size| tcp(name, cubic(), size);
     let flows =
         vec![sized("pair", Some(20_000_000)), sized("pair", Some(30_000_000)), sized("long", None)];

@@ -139,7 +139,7 @@ mod tests {
     use std::format;
 
     #[test]
-    fn the_table_that_is_shown_is_the_one_that_is_followed() {
+    fn the_shown_table_is_the_table_in_use() {
         let columns: [fn(Features) -> bool; 11] = [
             |f| f.one_buffer,
             |f| f.rtt_bursts,

@@ -114,7 +114,7 @@ mod tests {
     use crate::kernel::Kernel;
 
     #[test]
-    fn over_a_second_the_bytes_released_are_those_of_the_rate() {
+    fn over_a_second_the_released_bytes_equal_the_rate() {
         for rate in [BitRate(1_000_000), BitRate(12_000_000), BitRate(900_000_000)] {
             let mut pacer = Pacer::default();
             let (mut now, mut sent) = (Instant::from_nanos(5_000_000_000), 0u64);

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stall_kept_back_is_banked() {
+    fn segments_held_by_a_stall_are_banked() {
         // Bytes delivered but not used may be sent later (RFC 6937 section 4).
         let mut prr = prr(Bound::Crb, 10, 20, 8);
         for _ in 0..4 {

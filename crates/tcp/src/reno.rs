@@ -98,7 +98,7 @@ mod tests {
     use crate::testing::{self, MSS};
 
     #[test]
-    fn what_slow_start_leaves_goes_to_congestion_avoidance() {
+    fn the_rest_of_slow_start_goes_to_congestion_avoidance() {
         let mut w = RenoWindow::new(&testing::birth());
         w.ssthresh = 12 * MSS;
         w.grow(14 * MSS);

@@ -58,7 +58,7 @@ mod tests {
     use std::vec::Vec;
 
     #[test]
-    fn the_filter_is_never_below_the_best_of_the_last_quarter_and_never_above_that_of_the_window() {
+    fn the_filter_lies_between_the_best_of_the_last_quarter_and_of_the_window() {
         let mut rng = Rng::stream(3, "filter");
         let mut filter = WindowedMax::default();
         let mut all: Vec<(u64, u64)> = Vec::new();

@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fitted_or_made_is_refused_by_name() {
+    fn impossible_fits_and_traces_are_refused_by_name() {
         let quality = CqiRowsConfig::default();
         let bare = Timeline::new(Duration::from_secs(1), vec![5, 6], None).expect("a trace");
         let field =

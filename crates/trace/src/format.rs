@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_is_told_by_what_the_file_holds() {
+    fn a_format_is_found_from_the_content_of_the_file() {
         for (head, format) in [
             ("1\n2\n", Some(FileFormat::Mahimahi)),
             ("\u{feff}# a remark\r\n\r\n17\r\n", Some(FileFormat::Mahimahi)),

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn short_lists_are_told_whole_and_long_ones_by_what_comes_near() {
+    fn short_lists_are_printed_whole_and_long_ones_by_near_names() {
         assert_eq!(allowed("mm", &["mtu", "mac"], "else"), "one of mtu, mac");
         assert_eq!(allowed("mtuu", &["mtu", "mac"], "else"), "one of mtu, mac; did you mean mtu?");
         let many: Vec<String> =

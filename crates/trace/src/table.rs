@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_separates_fields_is_found_from_the_file() {
+    fn the_separator_of_fields_is_found_from_the_file() {
         use Separator::{Blank, Comma, Pipe, Semicolon, Tab};
         for (head, want) in [
             ("time,rate\n0,12.5\n1,11\n", (Comma, false)),

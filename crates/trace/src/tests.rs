@@ -316,7 +316,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_back(
+    fn written_traces_are_read_back(
         values in proptest::collection::vec(0u64..=u64::from(u32::MAX), 1..300),
         zipped in any::<bool>(),
     ) {

@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_whole_bins() {
+    fn rates_are_means_of_whole_bins() {
         let link = timeline(MS, &[1250, 0, 1250, 1250, 77]);
         assert_eq!(link.rates_mbit_s(MS.times(2)).expect("bins"), [5.0, 10.0]);
         assert_eq!(timeline(MS, &[1250]).rates_mbit_s(MS.times(10)).expect("a bin"), [10.0]);

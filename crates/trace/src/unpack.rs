@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_an_archive_is_damage() {
+    fn bytes_behind_an_archive_are_damage() {
         let trailing = [gzip(b"7\n"), b"more".to_vec()].concat();
         let (handed_out, _, error) = unpacked(&trailing, Limits::ALL);
         assert_eq!(handed_out, 2);

@@ -317,7 +317,7 @@ fn a_note_says_how_times_of_two_numbers_are_taken() {
 }
 
 #[test]
-fn amounts_pass_at_their_times_and_those_of_one_time_are_added() {
+fn amounts_pass_at_their_times_and_amounts_of_one_time_are_added() {
     let table = "time_ms,tbs\n0,8000\n0,800\n1,80\n7,1600\n";
     let given = [("time", "time_ms"), ("amount", "tbs"), ("unit", "bit")];
     assert_eq!(bytes(text(table, &given)), [1100, 10, 0, 0, 0, 0, 0, 200]);

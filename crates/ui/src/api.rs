@@ -401,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn factors_of_students_t_are_those_of_the_tables() {
+    fn factors_of_students_t_equal_the_tables() {
         let found = [3, 11, 100].map(|n| student_t(n).expect("three values are enough"));
         for (found, table) in found.into_iter().zip([4.303, 2.228, 1.984]) {
             assert!((found - table).abs() < 5e-4, "{found}, {table}");

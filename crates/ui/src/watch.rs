@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_answers_badly_is_a_problem_in_words() {
+    fn a_bad_answer_is_a_problem_in_words() {
         for (text, why) in [
             ("", "it has no metrics yet"),
             ("<html>", "line 1 is no metric"),

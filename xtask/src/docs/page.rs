@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_filled_and_one_that_is_missing_is_named() {
+    fn a_place_is_filled_and_a_missing_place_is_named() {
         let page = "a\n<!-- made: x -->\nold\n<!-- end -->\nb\n";
         let new = filled_in("a.md", page, "x", "| t |\n").unwrap();
         assert_eq!(new, "a\n<!-- made: x -->\n\n| t |\n\n<!-- end -->\nb\n");

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_until_goodput_is_back_is_that_of_the_slowest_seed() {
+    fn the_time_until_goodput_is_back_is_the_slowest_seeds() {
         let bins = |low_until: f64| {
             let bin = |i| f64::from(i) * 0.05;
             let rate = |t: f64| if t < low_until { 5.0 } else { 10.0 };

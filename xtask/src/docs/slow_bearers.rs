@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_methods_goodput_is_that_of_all_flows_and_its_delay_that_of_the_call() {
+    fn a_methods_goodput_is_of_all_flows_and_its_delay_of_the_call() {
         let row = |flow: &str, seed, goodput_mbit_s, delay_ms_mean| Row {
             x_value: None,
             method: "PIE".into(),

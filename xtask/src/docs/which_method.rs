@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_is_better_in_all_three_only_by_what_three_digits_show() {
+    fn a_method_is_better_in_all_three_only_if_three_digits_show_it() {
         let with = |delay: f64, goodput: f64, rtt: f64| Choice {
             rtt_ms_p95: Mean { mean: rtt },
             ..choice("CoDel", delay, goodput, false)

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_compile_is_left_out_and_what_constants_call_stays() {
+    fn mutants_that_do_not_compile_are_left_out_and_functions_of_constants_stay() {
         let mutants = mutants();
         let numbered: Vec<_> = (1..).zip(&mutants).take(4).collect();
         let made = switch(TEXT, &numbered, &[1, 3].into(), &BTreeSet::new()).unwrap();

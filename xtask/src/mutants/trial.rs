@@ -196,7 +196,7 @@ mod tests {
         exit \"$MUTANT\"\n";
 
     #[test]
-    fn the_time_of_a_test_is_that_of_the_processor() {
+    fn the_time_of_a_test_is_processor_time() {
         let output = "test result: ok\n0m0.000000s 0m0.010000s\n1m2.500000s 0m0.250000s\n";
         assert_eq!(time_of_children(output), Some(Duration::from_millis(62_750)));
         assert_eq!(time_of_children("test result: ok\n"), None);

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_is_that_of_this_process_and_a_sleep_takes_none() {
+    fn processor_time_belongs_to_this_process_and_a_sleep_takes_none() {
         let own = std::process::id();
         let before = processor_time(own);
         while processor_time(own) < before + Duration::from_millis(50) {

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_become_paragraphs_code_and_what_it_showed() {
+    fn cells_become_paragraphs_code_and_its_output() {
         let notebook = r##"{"cells": [
             {"cell_type": "markdown", "source": ["# Title\n", "\n", "Text.\n"]},
             {"cell_type": "code", "source": ["x = 1\n", "x"], "outputs": [

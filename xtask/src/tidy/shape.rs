@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn tuples_and_arrays_in_parameters_are_found_and_those_of_closures_are_not() {
+    fn tuples_and_arrays_in_parameters_are_found_except_in_closures() {
         let found = findings("struct S;\nimpl S {\n fn f(&self, (a, b): (u8, u8)) {}\n}\n");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("a.rs:3: `f` takes a tuple"), "{found:?}");

@@ -102,7 +102,7 @@ fn a_start_that_was_killed_at_once_is_no_obstacle() {
 }
 
 #[test]
-fn what_others_put_into_a_dataset_stays_as_it_is() {
+fn files_of_others_in_a_dataset_stay_as_they_are() {
     let place = Place::new();
     let campaign = place.campaign(TEXT).expect("it is sound");
     let out = place.out("out");
@@ -130,7 +130,7 @@ fn what_others_put_into_a_dataset_stays_as_it_is() {
 }
 
 #[test]
-fn what_was_put_aside_is_not_overwritten() {
+fn files_put_aside_are_not_overwritten() {
     let place = Place::new();
     let text = TEXT.replace("seeds = 4", "seeds = 1").replace("\"Vanilla\", ", "");
     let campaign = place.campaign(&text.replace("\"100kB\", ", "")).expect("it is sound");

@@ -236,7 +236,7 @@ fn names(campaign: &Campaign) -> BTreeSet<String> {
 }
 
 #[test]
-fn what_is_wrong_in_the_file_is_named_with_what_is_allowed() {
+fn mistakes_in_the_file_are_named_with_the_allowed_values() {
     let place = Place::new();
     let cases = [
         ("seeds = 4", "seeds = 0", "seeds: found 0, allowed is at least 1"),
@@ -413,7 +413,7 @@ fn jobs_that_two_workers_made_count_once() {
 }
 
 #[test]
-fn what_is_added_to_a_file_leaves_its_cases_as_they_are() {
+fn additions_to_a_file_leave_its_cases_as_they_are() {
     let place = Place::new();
     let file = place.0.path().join("study.toml");
     let small = place.campaign(TEXT).expect("it is sound");

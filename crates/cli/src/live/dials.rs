@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_of_the_time_between_two_looks_and_what_appears_later_has_nothing_before() {
+    fn figures_are_of_the_time_between_two_looks_and_new_rows_begin_empty() {
         let mut dials = Dials::default();
         assert!(dials.line().is_none() && dials.page(80).len() == 1, "nothing is known yet");
         let first = |view: &mut justfull_live::driver::View| {

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_all_runs_share_is_said_once_and_the_rest_names_its_run() {
+    fn notes_that_all_runs_share_come_once_and_others_name_their_run() {
         let run = |name: &str, notes: &[&str]| {
             (name.to_owned(), notes.iter().map(|note| (*note).to_owned()).collect())
         };

@@ -183,7 +183,7 @@ fn l4span_works_by_delivery_reports_in_sdap_alone() {
 
 /// Faults that a proxy refuses, by label.
 #[test]
-fn what_a_proxy_refuses_is_one_message_each() {
+fn each_refusal_of_a_proxy_is_one_message() {
     let more = |lines: &str| Trial::more(lines).with(&["--method", "RAPID"]);
     let flow = |from: &str, to: &str| Trial::change(from, to).with(&["--method", "RAPID"]);
     let proxied = |place: &str| {
@@ -228,7 +228,7 @@ fn what_a_proxy_refuses_is_one_message_each() {
 
 /// Faults that the channel `umi` refuses, by label.
 #[test]
-fn what_a_street_refuses_is_one_message_each() {
+fn each_refusal_of_a_street_is_one_message() {
     const NR: &str = "[mac]\nkind = \"rb\"\ncarrier = { kind = \"nr\", n_prb = 132 }";
     let street = |lines: &str, carrier: &str| {
         let channel = format!("kind = \"umi\"\n{lines}");

@@ -25,7 +25,7 @@ fn polled(machine: &mut Machine, now: Instant) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn what_the_du_may_not_have_yet_waits_and_leaves_in_order_with_the_next_status() {
+fn packets_beyond_the_dus_credit_wait_and_leave_in_order_with_the_next_status() {
     let mut machine = holding(1_000_000, 1_000_000);
     // The DU may have 15 967 bytes beyond packet 96, and has three packets of 1000.
     let verdicts: Vec<Verdict> =

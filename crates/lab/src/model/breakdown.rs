@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_acted_says_in_how_many_runs() {
+    fn an_idle_mechanism_has_its_number_of_runs() {
         let mut runs = example::comparison(3).groups.remove(0).runs;
         runs.retain(|run| run.method == "DRQL");
         assert_eq!(Breakdown::of(&runs).methods[0].never_acted(), "");

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_is_that_of_the_method_that_lost_the_fewest_packets() {
+    fn the_bound_belongs_to_the_method_with_the_fewest_losses() {
         let mut runs = example::comparison(2).groups.remove(0).runs;
         let first = runs[0].method.clone();
         assert_eq!(bound_method(&runs), Some(first.clone()));

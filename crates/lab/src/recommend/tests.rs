@@ -36,7 +36,7 @@ fn taken(choices: &[Choice]) -> Option<String> {
 }
 
 #[test]
-fn a_method_is_dominated_by_one_that_is_better_in_one_number_and_worse_in_none() {
+fn a_method_better_in_one_number_and_worse_in_none_dominates_another() {
     let a = choice("a", 5.0, 50.0, 10.0);
     assert!(!a.dominates(&a), "an equal");
     assert!(a.dominates(&choice("b", 5.0, 50.0, 9.9)));
@@ -65,7 +65,7 @@ fn neither_delay_nor_goodput_is_bought_with_more_than_one_per_cent_of_losses() {
 }
 
 #[test]
-fn what_comes_after_400_ms_serves_no_call_if_another_is_in_time() {
+fn a_delay_above_400_ms_serves_no_call_if_another_method_is_in_time() {
     let full = choice("full", 16_000.0, 20_000.0, 10.0);
     let slow = choice("slow", 400.0, 20_000.0, 6.0);
     assert_eq!(taken(&[full.clone(), slow.clone()]).as_deref(), Some("slow"));
@@ -133,7 +133,7 @@ fn the_clairvoyant_policy_sets_no_bar_for_losses() {
 }
 
 #[test]
-fn losses_are_those_of_the_worst_low_latency_flow_without_tcp_meaned_over_the_runs() {
+fn losses_are_of_the_worst_low_latency_flow_without_tcp_meaned_over_the_runs() {
     let flow = |name: &str, protocol: &str, low_latency, dropped_packets| FlowResult {
         name: name.into(),
         protocol: protocol.into(),
@@ -241,7 +241,7 @@ fn of_methods_that_are_all_sluggish_one_is_recommended() {
 }
 
 #[test]
-fn over_all_round_trips_a_method_has_the_mean_of_its_numbers_and_one_that_lacks_a_run_is_out() {
+fn over_all_round_trips_a_method_has_the_mean_of_its_numbers_or_is_out_without_a_run() {
     let near = vec![choice("a", 2.0, 30.0, 10.0), choice("b", 5.0, 30.0, 10.0)];
     let far = vec![
         choice("a", 4.0, 90.0, 1.0),

@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rises_and_gaps_are_those_of_the_samples() {
+    fn rises_and_gaps_belong_to_the_samples() {
         let (_, scope) = run(&path(1, 2));
         let starts = rises(scope.first(), |s| s.phase == "probe_bw");
         assert_eq!(starts.len(), 1);

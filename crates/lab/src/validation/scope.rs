@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_is_that_of_the_points_in_the_interval() {
+    fn a_slope_is_fitted_to_the_points_in_the_interval() {
         let points: Vec<(f64, f64)> = (0..20)
             .map(|i| (f64::from(i), if i < 10 { 0.0 } else { 2.0 * f64::from(i) }))
             .collect();

@@ -336,7 +336,7 @@ fn the_core_loses_the_same_packets_live_as_in_the_simulator() {
 }
 
 #[test]
-fn what_the_cell_reports_to_a_listener_adds_up_to_the_run() {
+fn the_cells_reports_to_a_listener_add_up_to_the_run() {
     let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 750)]);
     let packets = (0..2_600).map(|i| (at(i * 750), udp(SERVER, UE, 6000, 1_400)));
     let mut bench = Bench::new(packets.collect(), Vec::new());
@@ -365,7 +365,7 @@ fn what_the_cell_reports_to_a_listener_adds_up_to_the_run() {
 }
 
 #[test]
-fn what_no_load_delays_waits_for_half_a_slot_on_average() {
+fn without_load_packets_wait_for_half_a_slot_on_average() {
     let config = config(ms(10), 15_000, droptail(), vec![source(100, 7_000)]);
     let packets = (0..280).map(|i| (at(i * 7_003), udp(SERVER, UE, 6000, 100)));
     let (live, _, _) = Bench::new(packets.collect(), Vec::new()).run(&config);

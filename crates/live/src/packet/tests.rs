@@ -123,7 +123,7 @@ fn later_fragments_take_the_ports_of_the_first() {
 }
 
 #[test]
-fn what_is_malformed_has_a_reason() {
+fn a_malformed_packet_has_a_reason() {
     let good = udp4(0, &[0; 10]);
     let change = |at: usize, to: u8| {
         let mut bytes = good.clone();

@@ -92,7 +92,7 @@ fn to_port(port: u8, v6: bool, number: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_joined_is_cut_into_the_same_segments() {
+fn joined_segments_are_cut_into_the_same_segments() {
     for v6 in [false, true] {
         let payload: Vec<u8> = (0..=255).cycle().take(1_001).collect();
         // Across the end of sequence numbers.

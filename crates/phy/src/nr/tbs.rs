@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_those_that_four_independent_implementations_agree_on() {
+    fn sizes_equal_four_independent_implementations() {
         for (case, want) in [
             (input(1, 2, 6, 0, 2, 60, 1), 24),
             (input(4, 14, 12, 0, 2, 240, 1), 144),

@@ -83,7 +83,7 @@ fn both_families_of_a_ue_share_and_a_new_address_joins() {
 }
 
 #[test]
-fn what_reports_do_is_counted_and_ues_without_anything_are_forgotten() {
+fn reports_are_counted_by_effect_and_empty_ues_are_forgotten() {
     let mut steering = steering();
     steering.report(ms(5), &report(&["10.45.0.1"], ms(5)));
     steering.report(ms(6), &report(&["10.45.0.1"], ms(4)));

@@ -108,7 +108,7 @@ fn rules_about_marks_are_named_with_what_mends_them() {
 }
 
 #[test]
-fn rules_that_let_a_part_pass_are_named_and_those_about_others_are_not() {
+fn rules_that_let_a_part_pass_are_named_and_rules_about_others_are_not() {
     if !can_build() || !installed("nft") {
         return;
     }

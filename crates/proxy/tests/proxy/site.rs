@@ -233,7 +233,7 @@ fn a_firewall_of_the_host_is_named_with_what_mends_it_and_new_connections_pass()
 }
 
 #[test]
-fn what_the_forward_rules_deny_stays_denied_and_what_they_translate_is_translated() {
+fn packets_that_forward_rules_deny_stay_denied_and_translations_hold() {
     if !can_build() || !installed("nft") {
         return;
     }

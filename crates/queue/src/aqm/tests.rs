@@ -176,7 +176,7 @@ fn each_kind_says_what_it_needs_and_of_which_layers() {
 }
 
 #[test]
-fn each_kind_marks_only_as_it_is_told_and_those_for_l4s_always() {
+fn each_kind_marks_only_by_its_setting_and_l4s_kinds_always() {
     let marks = |ecn| each(ecn).iter().map(|config| built(config).marks()).collect::<Vec<_>>();
     let expected = |expected| [&[false][..], &[expected; 8], &[true; 2], &[false]].concat();
     assert_eq!((marks(true), marks(false)), (expected(true), expected(false)));

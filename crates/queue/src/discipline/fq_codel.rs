@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_that_of_the_lanes_once_and_of_the_most_packets_that_ever_waited() {
+    fn memory_covers_the_lanes_once_and_the_most_packets_that_ever_waited() {
         let mut d = fq_codel(&FqCoDelConfig { lanes: 64, ..FqCoDelConfig::default() });
         assert_eq!(
             (d.lanes.capacity(), d.new.capacity(), d.old.capacity()),

@@ -164,7 +164,7 @@ fn a_row_of_100_ticks_is_in_force_for_100_ticks_that_come_late() {
 }
 
 #[test]
-fn what_was_foretold_is_what_comes() {
+fn the_channel_equals_its_forecast() {
     for (unit, config) in all_kinds() {
         for slot in [SUBFRAME, TICK] {
             let mut channel = build(unit, &config, slot);
@@ -209,7 +209,7 @@ fn statistics(series: &[u64]) -> (f64, f64, f64) {
 }
 
 #[test]
-fn shipped_chains_have_the_stated_statistics_and_those_are_the_traces() {
+fn shipped_chains_have_the_stated_statistics_of_the_traces() {
     // (fit, as stated in the header of markov.rs, of the first 200 rows of the trace)
     for (fit, stated, trace) in [
         (Fit::PedestrianLike, (4.002, 1.565, 0.670), (4.010, 1.568, 0.667)),

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_remained_is_taken_off_and_a_full_rlc_gets_nothing() {
+    fn remaining_bytes_are_taken_off_and_a_full_rlc_gets_nothing() {
         let mut l = limiter(&Bdp5gConfig::default(), CapacityUnit::Packets);
         l.on_slot(&report(6, 2));
         assert_eq!(room_at(&mut l, 1000), 5); // floor(1.33 x 4)

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_over_the_limit_before_and_is_all_gone_now_counts_as_starved() {
+    fn a_queue_over_the_limit_before_and_empty_now_counts_as_starved() {
         let mut l = dql(&DqlConfig { min: Bytes(3_000), ..DqlConfig::default() });
         let mut slot = |entered: &[u64], remaining| {
             entered.iter().for_each(|n| l.on_admitted(Instant::ZERO, *n, &RlcView::default()));

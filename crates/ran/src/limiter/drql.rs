@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_always_remained_over_the_hold_is_taken_off() {
+    fn bytes_that_always_remained_over_the_hold_are_taken_off() {
         let mut limiter = drql(20);
         fill(&mut limiter, 20);
         slot(&mut limiter, 10, 0);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_does_not_shrink_the_limit() {
+    fn kept_bytes_do_not_shrink_the_limit() {
         let context =
             GrantContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(10), mtu: 1500 };
         let config = DrqlConfig { start: 4, keep: 1, ..DrqlConfig::default() };

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_counts_only_beyond_the_reduced_share() {
+    fn leftovers_count_only_beyond_the_reduced_share() {
         // At half a slot paced is 1.33 x 500 + 214.3 = 879.3.
         let mut l = after_1000_bytes(1.0, 2000);
         assert_eq!(l.room(Instant::ZERO + Duration::from_micros(1500), &RlcView::default()), 879);

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_since_an_old_report_is_provided_for_again() {
+    fn departures_since_an_old_report_are_provided_for_again() {
         let mut l = hedge();
         // Each pull is reported 3 ms later: at the polls after pull n the last reported pull is n -
         // 3.

@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_is_known_when_its_report_arrives() {
+    fn departures_are_known_when_their_report_arrives() {
         let reports = Duration::from_millis(5);
         let mut late = ten(Apart::of(reports, &F1Config::default(), 1).expect("apart"));
         for n in 1..=4 {
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_in_a_period_is_known_when_the_report_at_its_end_arrives() {
+    fn departures_in_a_period_are_known_when_the_report_at_its_end_arrives() {
         let mut late = ten(f1(3, 10, LimiterNode::Cu));
         for _ in 0..10 {
             late.on_admitted(at(0), 1, &queue(0));
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_lost_reports_is_that_of_the_setting_and_bearers_lose_others() {
+    fn the_share_of_lost_reports_equals_the_setting_and_bearers_lose_others() {
         let f1 = F1Config { report_loss: Ratio(0.01), ..F1Config::default() };
         let apart = Apart::of(Duration::ZERO, &f1, 1).expect("apart");
         let lost = |drb| {

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_enters_sdap_counts_in_the_released_program_and_what_leaves_it_in_the_published_one() {
+    fn entries_to_sdap_count_in_the_released_program_and_departures_in_the_published_one() {
         let [mut published, mut released] = [UspVariant::Published, UspVariant::Released].map(usp);
         for p in [&mut published, &mut released] {
             p.on_enqueued(7);

@@ -52,7 +52,7 @@ fn numbers_go_round_and_headers_have_two_or_three_bytes() {
 }
 
 #[test]
-fn headers_are_those_of_figures_6_2_2() {
+fn headers_equal_figures_6_2_2() {
     let mut out = vec![];
     encode(12, 0xabc, &mut out);
     assert_eq!(out, [0x8a, 0xbc]);
@@ -78,7 +78,7 @@ fn a_packet_is_too_old_at_the_end_of_the_discard_timer() {
 }
 
 #[test]
-fn what_comes_early_waits_for_what_is_missing() {
+fn early_pdus_wait_for_missing_ones() {
     let mut rx = rx(&PdcpConfig::default());
     assert_eq!(receive(&mut rx, ms(0), 0).1, [0]);
     assert_eq!(receive(&mut rx, ms(1), 2), (PdcpOutcome::Accepted, vec![]));

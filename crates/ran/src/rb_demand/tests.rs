@@ -38,7 +38,7 @@ fn a_ue_needs_the_fewest_blocks_that_carry_its_backlog() {
 }
 
 #[test]
-fn a_transport_block_is_shared_equally_and_what_one_does_not_need_goes_to_the_others() {
+fn a_transport_block_is_shared_equally_and_unneeded_parts_go_to_the_others() {
     let ue = Ue::new(0, 0, 100, vec![vec![150], vec![5000], vec![5000]]);
     let mut cell = Cell::new(10, 1, vec![ue]);
     for slot in 0..3 {

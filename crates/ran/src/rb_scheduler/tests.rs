@@ -250,7 +250,7 @@ fn partition(parts: &[f64], rbs: u16, size: u16) -> Vec<u16> {
 }
 
 #[test]
-fn a_fixed_partition_of_25_blocks_is_that_of_a21_and_loses_the_remainder() {
+fn a_fixed_partition_of_25_blocks_equals_a21s_and_loses_the_remainder() {
     assert_eq!(partition(&[0.25, 0.75], 25, 2), [6, 18]);
     assert_eq!(partition(&[0.5, 0.5], 25, 2), [12, 12]);
     assert_eq!(partition(&[0.25, 0.75], 17, 2), [4, 12]);
@@ -472,7 +472,7 @@ fn a_users_own_scheduler_hears_everything_through_the_check_and_has_defaults() {
 
 #[cfg(debug_assertions)]
 #[test]
-fn those_that_can_be_compared_have_a_twin_of_their_kind() {
+fn comparable_schedulers_have_a_twin_of_their_kind() {
     for config in RbSchedulerConfig::all() {
         let inner = AnyRbScheduler::new(&config, &[Ratio(1.0)]).expect("defaults are sound");
         let twin = CheckedRbScheduler::new(inner).twin();

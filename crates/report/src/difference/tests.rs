@@ -109,7 +109,7 @@ fn the_methods_of_one_folder_are_compared_with_one_of_them_seed_by_seed() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_said_with_what_there_is() {
+fn incomparable_results_are_named_with_the_comparable_ones() {
     let room = tempfile::tempdir().expect("a folder");
     let of = |name: &str| room.path().join(name);
     let mut a = write(&of("a"), "", &[("DRQL", 1, 10.0)]);

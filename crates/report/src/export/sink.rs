@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_of_a_file_is_removed_by_the_next_that_writes_it() {
+    fn the_next_writer_of_a_file_removes_the_remains_of_a_killed_process() {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let path = |name: &str| folder.path().join(name);
         for left in [".a.csv.0123456789abcdef", ".b.csv.0123456789abcdef", ".a.csv.0123"] {

@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shipped_method_has_a_look_and_those_of_a_scenario_differ_in_colour() {
+    fn every_shipped_method_has_a_look_and_methods_of_a_scenario_differ_in_colour() {
         for method in MethodLibrary::shipped().names() {
             assert!(shipped(method).is_some() || is_clairvoyant(method), "{method} has no look");
         }

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_picture_is_an_error() {
+    fn bytes_of_no_picture_are_an_error() {
         assert!(png("<svg").is_err());
     }
 }

@@ -64,7 +64,7 @@ mod tests {
     use justfull_trace::{FileFormat, Loaded, Timeline};
 
     #[test]
-    fn what_a_trace_has_is_told_and_what_no_trace_has_is_left_out() {
+    fn columns_of_a_trace_are_printed_and_columns_of_no_trace_left_out() {
         let info = |bytes: &[u32], cqi: Option<Vec<u8>>| {
             let timeline =
                 Timeline::new(Duration::from_secs(1), bytes.to_vec(), cqi).expect("a timeline");

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_those_of_the_sorted_delays() {
+    fn percentiles_equal_the_sorted_delays() {
         let mut over_time = OverTime::default();
         over_time.turn(1, 0);
         (1..=100).rev().for_each(|n| over_time.delivered(ms(n)));

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn pure_delay_costs_nothing_up_to_100_ms_and_what_the_equation_says_beyond() {
+    fn pure_delay_costs_nothing_up_to_100_ms_and_follows_the_equation_beyond() {
         close(pure_delay(100.0), 0.0, 1e-9, "equation 27");
         // X = 1 at 200 ms and 2 at 400 ms.
         let at = |x: f64| {

@@ -66,7 +66,7 @@ fn buffer_status_reports_keep_the_grants_coming_until_the_buffer_is_empty() {
 }
 
 #[test]
-fn what_comes_before_the_grant_shares_it() {
+fn packets_that_come_before_the_grant_share_it() {
     let mut uplink = uplink(requests(), 10_000);
     assert!(send(&mut uplink, at(1), 0, 100));
     assert!(send(&mut uplink, at(10), 0, 100));

@@ -188,7 +188,7 @@ fn names_that_come_near_are_suggested() {
 }
 
 #[test]
-fn settings_of_another_mac_are_refused_and_those_of_pdcp_are_said() {
+fn settings_of_another_mac_are_refused_and_settings_of_pdcp_are_named() {
     let swept = format!(
         "sweep = {{ path = \"mac.cqi_delay\", values = [1, 2], label = \"x\" }}\n{}",
         two()

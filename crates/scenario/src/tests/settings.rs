@@ -102,7 +102,7 @@ fn a_number_is_the_text_as_it_is_written_where_a_setting_takes_only_text() {
 }
 
 #[test]
-fn what_no_method_has_is_refused_unless_they_are_only_some_of_those_compared() {
+fn settings_of_no_method_are_refused_unless_only_some_methods_are_compared() {
     let with = |some_methods| {
         let set = vec!["rlc.limiter.max=2".parse().expect("a setting")];
         let methods = Some(vec!["Vanilla".to_string()]);

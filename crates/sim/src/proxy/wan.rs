@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_offered_is_not_taken_back_and_more_is_told_when_it_is_as_much_again() {
+    fn an_offered_window_is_not_withdrawn_and_an_update_comes_when_it_has_doubled() {
         let mut wan = wan(100_000, 40_000);
         assert_eq!(offered(&mut wan, 0), 40_000);
         wan.offers[0].window = 2_000;

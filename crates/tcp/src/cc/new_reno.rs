@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_slow_start_leaves_counts_towards_a_segment_for_each_window() {
+    fn the_rest_of_slow_start_counts_towards_a_segment_for_each_window() {
         let mut c = control();
         (c.window.cwnd, c.window.ssthresh) = (10 * MSS, 11 * MSS);
         c.on_ack(&testing::sample(2 * MSS));

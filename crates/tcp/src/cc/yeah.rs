@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_queued_beyond_the_limit_comes_off_the_window_down_to_renos_share() {
+    fn a_queue_beyond_the_limit_comes_off_the_window_down_to_renos_share() {
         let mut c = control(1000);
         // A fifth of the window of 1010 waits.
         assert_eq!(round(&mut c, 50_000), 808);

@@ -86,7 +86,7 @@ fn plus_plus_ends_slow_start_after_five_conservative_rounds() {
 }
 
 #[test]
-fn plus_plus_resumes_slow_start_when_the_delay_falls_below_that_of_the_entry() {
+fn plus_plus_resumes_slow_start_when_the_delay_falls_below_the_delay_at_its_entry() {
     assert_eq!(
         plus_plus(&[80, 100, 100, 95, 95]),
         vec![Growth::Full, CSS, CSS, Growth::Full, Growth::Full]

@@ -70,7 +70,7 @@ fn a_gap_and_its_repair_are_acknowledged_at_once_and_the_latest_block_comes_firs
 }
 
 #[test]
-fn what_arrives_twice_is_reported_in_the_first_block() {
+fn bytes_that_arrive_twice_are_reported_in_the_first_block() {
     let mut r = slow();
     let mut at = |i| r.on_segment(Instant::ZERO, &segment(i, i), false);
     at(0);

@@ -182,7 +182,7 @@ fn the_timer_fires_after_one_second_and_then_doubles() {
 }
 
 #[test]
-fn after_a_timeout_what_was_sacked_is_not_sent_again() {
+fn after_a_timeout_sacked_segments_are_not_sent_again() {
     let mut s = ten_out(&SenderConfig { recovery: Recovery::Dupack, ..new_reno() });
     s.on_ack(at(51), &ack(0, &[(4, 6)], 1));
     flush(&mut s, at(51));

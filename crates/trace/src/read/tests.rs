@@ -84,7 +84,7 @@ fn marks_of_other_systems_are_skipped_and_told() {
 }
 
 #[test]
-fn what_is_no_trace_at_all_is_refused_in_words() {
+fn a_file_of_no_trace_is_refused_in_words() {
     assert_eq!(message(""), "t: found an empty file, allowed is a trace");
     let parquet = message("PAR1\x15");
     assert!(

@@ -70,7 +70,7 @@ fn more_lines_than_can_be_read_are_not_written() {
 }
 
 #[test]
-fn what_a_format_cannot_hold_is_refused_or_told() {
+fn data_that_a_format_cannot_hold_is_refused_or_named() {
     let refused =
         |link: &Timeline, format| Output::new(link, format, None).map(|_| ()).expect_err("refused");
     let link = timeline(1, &[1499]);

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metric_is_refused_with_its_line() {
+    fn a_line_without_a_metric_is_refused_by_number() {
         for text in [
             "a",
             "a b",

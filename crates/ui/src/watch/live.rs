@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_what_happened_between_two_moments() {
+    fn a_point_is_the_difference_between_two_moments() {
         let (before, now) =
             (live(1.0, 1_000.0, [5.0, 5.0, 5.0]), live(1.5, 63_500.0, [9.0, 15.0, 15.0]));
         let point = now.point(&before);

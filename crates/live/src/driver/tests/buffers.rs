@@ -93,7 +93,7 @@ fn data_of_an_upload_without_a_buffer_has_entered_and_is_dropped_too() {
 }
 
 #[test]
-fn without_a_buffer_what_is_malformed_or_for_no_ue_is_still_counted_as_that() {
+fn without_a_buffer_malformed_packets_and_packets_for_no_ue_are_counted_apart() {
     let config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
     let mut down = burst(5, 100);
     down.push((at(1_001), vec![0x15; 40]));

@@ -54,7 +54,7 @@ impl Port for Counted {
 
 /// Reading the interfaces of 1000 UEs in each slot would make a run late.
 #[test]
-fn of_many_ues_only_those_that_have_sent_are_read() {
+fn of_many_ues_only_senders_are_read() {
     const UES: u32 = 200;
     let mut config = config(ms(1), 60_000, droptail(), vec![source(100, 1_000)]);
     config.stack.ues = vec![config.stack.ues[0].clone(); UES as usize];

@@ -75,7 +75,7 @@ fn fates(result: &RunResult) -> [u64; 2] {
 }
 
 #[test]
-fn after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its_own_name() {
+fn after_a_flood_of_flows_the_next_has_its_own_place_and_a_returning_flow_its_own_name() {
     let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
     let of = |from: u64, port: u16| (at(from), udp(SERVER, UE, port, 100));
     let own = |from: u64| (0..5).map(move |i| of(from + i * 1_000, 6000));
@@ -96,7 +96,7 @@ fn after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its_ow
 }
 
 #[test]
-fn observers_see_what_each_name_got_and_beyond_64_names_what_the_others_got_together() {
+fn observers_see_the_counts_of_64_names_and_of_the_others_together() {
     let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000); 70]);
     let packets = (0..700).map(|i| (at(i * 1_000), udp(SERVER, UE, 6_000 + i as u16 % 70, 100)));
     let mut seen = Seen::default();

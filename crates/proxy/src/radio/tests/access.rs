@@ -89,7 +89,7 @@ fn a_token_that_has_expired_is_replaced_and_a_wrong_secret_is_told() {
 }
 
 #[test]
-fn a_service_over_websocket_gets_the_next_token_after_one_that_has_expired() {
+fn a_service_over_websocket_gets_the_next_token_after_an_expired_one() {
     use tungstenite::handshake::server::{ErrorResponse, Request, Response};
     let folder = tempfile::tempdir().expect("a folder");
     let ues = folder.path().join("ues");

@@ -90,7 +90,7 @@ fn a_window_is_exact_one_round_trip_after_it_changes_up_and_down() {
 }
 
 #[test]
-fn what_the_last_congestion_control_left_does_not_slow_a_leg_down() {
+fn the_rate_of_the_last_congestion_control_does_not_slow_a_leg_down() {
     let Some(control) = registered(1) else { return };
     let (mut near, mut far) = pair();
     let rate = 1 << 20;

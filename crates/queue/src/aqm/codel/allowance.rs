@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_ten_deadlines_or_is_small_needs_no_allowance() {
+    fn packets_that_waited_for_ten_deadlines_or_are_small_need_no_allowance() {
         let nothing = Allowance::default();
         assert_eq!([is_enough(nothing, 899, 1500), is_enough(nothing, 900, 1500)], [false, true]);
         assert_eq!([is_enough(nothing, 90, 750), is_enough(nothing, 90, 749)], [false, true]);

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_since_a_note_is_known_to_64_bytes_across_an_overflow() {
+    fn departures_since_a_note_are_known_to_64_bytes_across_an_overflow() {
         let mut meter = Meter { sent: (u64::from(u32::MAX) << 6) - 10_000, ..Meter::default() };
         let note = meter.note();
         (0..20).for_each(|_| meter.on_dequeue(at(1), 1500));

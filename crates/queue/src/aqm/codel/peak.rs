@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_while_a_packet_waited_is_in_the_reserve_whatever_is_behind_it() {
+    fn departures_while_a_packet_waited_are_in_the_reserve_whatever_is_behind_it() {
         let mut peak = PeakRate::default();
         leave(&mut peak, 0..22);
         let note = peak.note();

@@ -116,7 +116,7 @@ fn an_l4s_threshold_marks_ect1_alone_and_takes_the_place_of_codels_drops_there()
 }
 
 #[test]
-fn what_was_done_is_counted() {
+fn entries_signals_and_marks_are_counted() {
     let mut rfc = codel(Variant::Rfc8289);
     rfc.config.ce_threshold = Duration::from_millis(1);
     let signals = |codel: &mut CoDel, steps: &[u64], ecn| {

@@ -99,7 +99,7 @@ fn packets_without_a_set_live_for_the_timer_alone() {
 }
 
 #[test]
-fn a_set_with_the_number_of_one_that_ended_a_round_before_is_another() {
+fn a_set_with_the_number_of_a_set_of_an_earlier_round_is_new() {
     let mut queue = queue(PduSetConfig::default());
     arrive(&mut queue, 0, 7, 1, 1);
     assert_eq!(looks(&mut queue, 150), [(0, 7, LATE)]);
@@ -111,7 +111,7 @@ fn a_set_with_the_number_of_one_that_ended_a_round_before_is_another() {
 }
 
 #[test]
-fn what_rlc_has_begun_to_send_stays_and_the_rest_of_its_set_goes() {
+fn packets_that_the_rlc_has_begun_stay_and_the_rest_of_their_set_goes() {
     let mut queue = queue(PduSetConfig::default());
     arrive(&mut queue, 0, 3, 1, 3);
     let sent = queue.reserve(at(1), &mut Silent).expect("three wait");

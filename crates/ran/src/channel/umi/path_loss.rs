@@ -119,13 +119,13 @@ mod tests {
     }
 
     #[test]
-    fn nearer_than_10_m_the_loss_is_that_of_10_m() {
+    fn nearer_than_10_m_the_loss_equals_the_loss_at_10_m() {
         near(in_sight(0.0, STREET, 28.0), in_sight(10.0, STREET, 28.0));
         near(out_of_sight(3.0, STREET, 28.0), out_of_sight(10.0, STREET, 28.0));
     }
 
     #[test]
-    fn walls_are_those_of_table_7_4_3_2() {
+    fn walls_equal_table_7_4_3_2() {
         // 28 GHz: glass 7.6 dB, concrete 117 dB, IRR glass 31.4 dB.
         // 5 - 10 log10(0.3 x 10^-0.76) = 5 + 7.6 + 5.2288; 5 + 31.4 + 1.5490.
         near(wall(OutdoorToIndoor::Low, 28.0).0, 17.829);

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn variance_and_autocorrelation_are_those_of_the_law() {
+    fn variance_and_autocorrelation_equal_the_laws() {
         for correlation in [7.0, 10.0, 13.0] {
             for apart in [0.5, 2.0, 10.0, 30.0] {
                 let pairs = pairs(correlation, apart);

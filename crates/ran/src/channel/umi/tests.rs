@@ -119,7 +119,7 @@ fn a_ue_in_sight_has_mcs_28_and_behind_the_house_less() {
 }
 
 #[test]
-fn what_was_foretold_is_what_comes_in_whatever_order_it_is_asked() {
+fn the_channel_equals_its_forecast_in_any_order_of_queries() {
     for start in [[70.0, 2.0], [100.0, 3.0]] {
         let config = UmiConfig { speed: 3.0, ..nice(start) };
         let fresh = channel(config, 9);
@@ -168,7 +168,7 @@ fn buildings_differ_by_wall_and_depth_as_the_tables_say() {
 }
 
 #[test]
-fn a_ue_without_a_walk_hears_the_same_for_ever_and_one_that_arrived_too() {
+fn a_ue_that_stands_or_has_arrived_has_a_constant_channel() {
     let mut still = channel(UmiConfig::default(), 3);
     let first = still.next_mcs(0, at_ms(0));
     assert_eq!(still.next_mcs(1, Instant::from_nanos(u64::MAX - 1)), first);

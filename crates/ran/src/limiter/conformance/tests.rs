@@ -114,7 +114,7 @@ fn every_limiter_keeps_every_rule() {
 }
 
 #[test]
-fn time_alone_changes_the_answer_of_those_that_say_so() {
+fn time_alone_changes_the_answer_of_pacing_limiters_only() {
     for (name, mut bearer) in bearers() {
         if bearer.limiter.wants_forecast() {
             continue;

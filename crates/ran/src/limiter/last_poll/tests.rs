@@ -97,7 +97,7 @@ fn the_room_is_what_the_pull_takes_less_the_reserve_and_all_that_is_due_at_the_l
 }
 
 #[test]
-fn what_is_left_unused_on_average_must_be_more_than_the_risk() {
+fn the_mean_unused_capacity_must_exceed_the_risk() {
     // One gap of 16 is longer than the rest of the slot.
     for (risk, due) in [(0.031_25, 0), (0.031, 1_500)] {
         let mut l = with(&LastPollConfig { risk: Ratio(risk), ..LastPollConfig::default() });
@@ -117,7 +117,7 @@ fn without_patience_a_queue_that_holds_a_pull_gets_the_next_pulls_too() {
 }
 
 #[test]
-fn patience_counts_what_was_left_unused_and_what_is_short_now() {
+fn patience_counts_unused_capacity_and_the_present_lack() {
     let mut l = limiter();
     l.takes = 500;
     // 0.03 x 3 x 1.5 = 0.135 slots apart; a fifth of the pull is short.
@@ -153,7 +153,7 @@ fn a_poll_that_comes_after_the_pull_of_its_instant_is_none_before_it() {
 }
 
 #[test]
-fn what_pulls_leave_unused_adds_up_until_a_large_sdu_enters() {
+fn unused_parts_of_pulls_add_up_until_a_large_sdu_enters() {
     let mut l = limiter();
     let reported = |l: &mut LastPoll, slots: u64, granted, used, remaining| {
         let pulled_at = l.pulled_at + SLOT.times(slots);

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_that_of_all_tables() {
+    fn memory_covers_all_tables() {
         let chains = Chains {
             rows: Vec::with_capacity(3),
             spans: Vec::with_capacity(5),

@@ -472,7 +472,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_that_of_all_tables() {
+    fn memory_covers_all_tables() {
         let knapsack = Knapsack {
             rows: Vec::with_capacity(3),
             values: Vec::with_capacity(5),

@@ -86,7 +86,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn most_sdus_leave_whole_and_then_those_of_slices_that_lent_most(seed in any::<u64>()) {
+    fn the_most_sdus_leave_whole_and_slices_that_lent_most_come_first(seed in any::<u64>()) {
         let mut rng = Rng::stream(seed, "eqp oracle");
         let slices = 1 + rng.below(3);
         let of = [vec![1.0], vec![0.3, 0.7], vec![0.2, 0.3, 0.5]][slices as usize - 1].clone();
@@ -327,7 +327,7 @@ fn unused_blocks_are_taken_off_the_highest_quanta_until_these_are_equal_and_none
 }
 
 #[test]
-fn what_was_lent_beyond_the_limit_is_given_up_in_favour_of_those_who_owe_most() {
+fn loans_beyond_the_limit_are_given_up_in_favour_of_the_largest_debtors() {
     for (credit, expected) in
         [(EqpCredit::Exact, [10.0, -4.0, -6.0, 0.0]), (EqpCredit::Floor, [10.0, -4.0, -8.0, 0.0])]
     {
@@ -383,7 +383,7 @@ fn turns_inside_a_slice_go_on_after_the_ue_that_came_first_and_got_something() {
 }
 
 #[test]
-fn what_is_done_beyond_whole_sdus_is_counted_and_tables_are_kept() {
+fn leftover_and_withheld_blocks_are_counted_and_tables_are_kept() {
     let mut scheduler = eqp(EqpConfig { quantum_limit: 4, ..EqpConfig::default() }, &[0.5, 0.5]);
     assert_eq!(scheduler.memory(), 0);
     let mut out = RbAllocation::default();
@@ -411,7 +411,7 @@ fn what_is_done_beyond_whole_sdus_is_counted_and_tables_are_kept() {
 }
 
 #[test]
-fn what_a_transport_block_has_left_is_for_one_bearer_after_another_from_the_slots_on() {
+fn the_rest_of_a_transport_block_goes_to_one_bearer_after_another_from_the_slots_on() {
     // 5 blocks of 100 B, no whole SDU: in slot 0 all for bearer 0, in slot 1 for bearer 1.
     for (slot, expected) in [(0, [500, 0, 0]), (1, [0, 500, 0]), (2, [0, 0, 500]), (3, [500, 0, 0])]
     {
@@ -464,14 +464,14 @@ fn given(of: &[f64], ues: &[(u16, u32)], rbs: u16, size: u16) -> (Vec<u16>, usiz
 }
 
 #[test]
-fn of_as_many_sdus_those_in_the_fewest_units_leave_whole() {
+fn of_as_many_sdus_the_ones_in_the_fewest_units_leave_whole() {
     // The rest goes to the UE whose turn it is, or to the first slice.
     assert_eq!(given(&[1.0], &[(0, 3), (0, 1)], 3, 1), (vec![2, 1], 1));
     assert_eq!(given(&[0.5, 0.5], &[(0, 3), (1, 1)], 3, 1), (vec![2, 1], 1));
 }
 
 #[test]
-fn the_short_group_is_for_what_could_not_be_had_without_it() {
+fn the_short_group_serves_only_needs_that_nothing_else_meets() {
     assert_eq!(given(&[1.0], &[(0, 1)], 5, 2), (vec![2], 1));
     // Two groups in both cases: for the SDU of 3 blocks, or one of them and the SDU of 1 block.
     assert_eq!(given(&[0.5, 0.5], &[(0, 3), (1, 1)], 5, 2), (vec![3, 2], 2));

@@ -36,7 +36,7 @@ fn nr_am(sn_bits: u8, poll: bool, si: SegmentInfo, sn: u32, so: u16) -> Vec<u8> 
 }
 
 #[test]
-fn umd_pdus_of_nr_are_those_of_figures_6_2_2_3() {
+fn umd_pdus_of_nr_equal_figures_6_2_2_3() {
     assert_eq!(nr_um(6, SegmentInfo::Whole, 0, 0), [0b0000_0000], "figure 1: no SN");
     assert_eq!(nr_um(6, SegmentInfo::First, 0b10_1101, 0), [0b0110_1101], "figure 2");
     assert_eq!(nr_um(12, SegmentInfo::First, 0xabc, 0), [0b0100_1010, 0xbc], "figure 3");
@@ -53,7 +53,7 @@ fn umd_pdus_of_nr_are_those_of_figures_6_2_2_3() {
 }
 
 #[test]
-fn amd_pdus_of_nr_are_those_of_figures_6_2_2_4() {
+fn amd_pdus_of_nr_equal_figures_6_2_2_4() {
     assert_eq!(nr_am(12, true, SegmentInfo::Whole, 0xabc, 0), [0b1100_1010, 0xbc], "figure 1");
     assert_eq!(
         nr_am(18, false, SegmentInfo::First, 0x2_3456, 0),
@@ -73,7 +73,7 @@ fn amd_pdus_of_nr_are_those_of_figures_6_2_2_4() {
 }
 
 #[test]
-fn status_pdus_of_nr_are_those_of_figures_6_2_2_5() {
+fn status_pdus_of_nr_equal_figures_6_2_2_5() {
     let nacks = vec![
         Nack::whole(0x123),
         Nack { sn: 0x124, range: 1, so_start: 0x0102, so_end: SO_END },
@@ -103,7 +103,7 @@ fn status_pdus_of_nr_are_those_of_figures_6_2_2_5() {
 }
 
 #[test]
-fn umd_pdus_of_lte_are_those_of_figures_6_2_1_3() {
+fn umd_pdus_of_lte_equal_figures_6_2_1_3() {
     let fi = FramingInfo { starts_inside: true, ends_inside: false };
     let um = |sn_bits, sn, parts: &[Part]| {
         bytes_of(Format::LteUm { sn_bits }, PduHeader::LteUm { fi, sn }, parts)
@@ -121,7 +121,7 @@ fn umd_pdus_of_lte_are_those_of_figures_6_2_1_3() {
 }
 
 #[test]
-fn amd_pdus_of_lte_are_those_of_figures_6_2_1_4_and_6_2_1_5() {
+fn amd_pdus_of_lte_equal_figures_6_2_1_4_and_6_2_1_5() {
     let fi = FramingInfo { starts_inside: false, ends_inside: true };
     let am = |li_bits, segment, parts: &[Part]| {
         let header = PduHeader::LteAm { poll: true, fi, sn: 0x2bc, segment };
@@ -135,7 +135,7 @@ fn amd_pdus_of_lte_are_those_of_figures_6_2_1_4_and_6_2_1_5() {
 }
 
 #[test]
-fn status_pdus_of_lte_are_those_of_figure_6_2_1_6() {
+fn status_pdus_of_lte_equal_figure_6_2_1_6() {
     let nacks = vec![Nack::whole(0x155), Nack { sn: 0x2aa, range: 1, so_start: 1, so_end: SO_END }];
     let status = StatusPdu { ack_sn: 0x2bc, nacks };
     // 0 000 1010111100 1 | 0101010101 1 0 | 1010101010 0 1 | 000000000000001 111111111111111, and
@@ -164,7 +164,7 @@ fn status_pdus_of_lte_are_those_of_figure_6_2_1_6() {
 }
 
 #[test]
-fn what_is_reserved_or_cut_short_is_refused() {
+fn reserved_values_and_cut_pdus_are_refused() {
     let refused =
         |format, bytes: &[u8]| decode(format, bytes, &mut Decoded::default()).unwrap_err();
     let (um, am) = (Format::NrUm { sn_bits: 6 }, Format::NrAm { sn_bits: 12 });
@@ -258,7 +258,7 @@ fn umts_am(poll: bool, sn: u32, open: bool) -> PduHeader {
 }
 
 #[test]
-fn amd_pdus_of_umts_are_those_of_clause_9_2_1_4() {
+fn amd_pdus_of_umts_equal_clause_9_2_1_4() {
     let whole = umts(42, umts_am(true, 0xabc, true), &[part(0, 40, false)]);
     assert_eq!(whole, [0b1101_0101, 0b1110_0100], "D/C, SN, P, HE 00");
     let two = [part(5, 3, true), part(0, 20, true), part(0, 15, false)];
@@ -316,7 +316,7 @@ fn umts_status(ack_sn: u32, nacks: &[(u32, u8)]) -> StatusPdu {
 }
 
 #[test]
-fn status_pdus_of_umts_are_those_of_clause_9_2_2_11() {
+fn status_pdus_of_umts_equal_clause_9_2_2_11() {
     let format = Format::UmtsAm { pdu: 42 };
     let bytes = |ack_sn, nacks: &[_]| status_bytes_of(format, &umts_status(ack_sn, nacks));
     assert_eq!(bytes(0xabc, &[]), [0x02, 0xab, 0xc0], "ACK");
@@ -440,7 +440,7 @@ proptest! {
     /// PDUs that decode in UMTS encode to the same bytes, apart from padding, or to another form of
     /// the same report.
     #[test]
-    fn what_decodes_in_umts_encodes_to_what_decodes_to_it(
+    fn decoded_pdus_of_umts_encode_to_bytes_that_decode_to_them(
         pdu in umts_pdu(), is_data in any::<bool>(),
         bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0..12u8, 0xf0..=0xffu8], 130),
         reports in 0..60usize,
@@ -486,7 +486,7 @@ proptest! {
     /// PDUs that decode encode again to the same bytes, apart from reserved bits and padding, and
     /// these bytes decode to the same PDU.
     #[test]
-    fn what_decodes_encodes_to_what_decodes_to_it(
+    fn decoded_pdus_encode_to_bytes_that_decode_to_them(
         format in any_format(),
         bytes in prop::collection::vec(any::<u8>(), 0..40),
     ) {

@@ -208,7 +208,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn runs_join_and_gaps_are_what_is_between() {
+    fn runs_join_and_gaps_lie_between_them() {
         let mut runs = Runs::default();
         assert_eq!(runs.add(10, 20, false), Added::New);
         assert_eq!(runs.add(30, 40, true), Added::New);

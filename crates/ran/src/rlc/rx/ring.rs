@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_ring_makes_room_for_another_cleared() {
+    fn the_place_of_a_departure_from_the_ring_is_reused_cleared() {
         let mut ring = Ring::<u32>::default();
         for leave in [Ring::pop, |ring: &mut Ring<u32>| {
             ring.finish(0);

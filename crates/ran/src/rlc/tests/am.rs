@@ -354,7 +354,7 @@ fn a_part_of_lte_whose_ends_add_up_to_the_size_is_a_segment() {
 }
 
 #[test]
-fn bytes_asked_for_again_join_those_that_wait_already() {
+fn requested_bytes_join_the_waiting_ones() {
     for config in [nr_am(), lte_am()] {
         let mut bearer = Bearer::new(&config, &[100]);
         bearer.pull(ms(0), 1000);

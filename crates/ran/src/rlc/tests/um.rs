@@ -30,7 +30,7 @@ fn tm_sends_whole_sdus_without_headers() {
 }
 
 #[test]
-fn what_the_layer_below_puts_before_an_sdu_counts_in_tm() {
+fn headers_of_the_layer_below_count_in_tm() {
     let config = RlcModeConfig::Tm(mode::TmConfig {});
     let mut tx = RlcTx::above(2, &config).expect("valid");
     let mut queue = Queue::of(&[100, 50, 80]);
@@ -66,7 +66,7 @@ fn a_grant_that_holds_no_byte_of_data_gives_nothing() {
 }
 
 #[test]
-fn what_waits_of_a_segmented_head_is_told_with_its_header() {
+fn the_rest_of_a_segmented_head_is_reported_with_its_header() {
     for (config, header) in [
         (um(Generation::Nr, 12), 4),
         (um(Generation::Lte, 10), 2),
@@ -254,7 +254,7 @@ fn an_sn_beyond_the_window_of_lte_moves_it_by_as_much() {
 }
 
 #[test]
-fn a_segment_of_another_sdu_does_not_continue_the_one_that_is_begun() {
+fn a_segment_of_another_sdu_does_not_continue_the_begun_sdu() {
     let config = um(Generation::Nr, 6);
     let made = blocks(&config, &[100], &[50, 60]);
     let mut rx = RlcRx::new(&config).expect("valid");

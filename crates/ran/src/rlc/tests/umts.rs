@@ -171,7 +171,7 @@ fn the_prohibit_timer_delays_a_report_and_the_periodic_one_triggers_it() {
 
 /// Clauses 9.7.1 and 11.3.2: retransmissions go first; the last of them polls.
 #[test]
-fn what_is_named_as_missing_is_sent_again_first() {
+fn pdus_named_as_missing_are_sent_again_first() {
     let (mut tx, mut rx) = entities(&AmConfig { poll_last_retx: true, ..quiet() });
     let mut queue = Queue::of(&[400, 39]);
     let content = pull(&mut tx, ms(0), 42 * 5, &mut queue);

@@ -440,7 +440,7 @@ proptest! {
     /// With more losses, each SDU is delivered in order or given up, and every SDU that the sender
     /// counts as delivered has been delivered.
     #[test]
-    fn what_is_not_delivered_is_given_up(
+    fn undelivered_sdus_are_given_up(
         config in configs(), sizes in sizes(), count in 1..14u32, air in airs(),
             seed in any::<u64>(),
         max_dat in 2..5u8,

@@ -205,7 +205,7 @@ fn dropped_by_l4span(change: impl FnOnce(&mut StackConfig), each_ms: usize) -> u
 }
 
 #[test]
-fn l4span_signals_for_what_stands_below_sdap_by_reports_of_each_distance() {
+fn l4span_signals_for_packets_below_sdap_by_reports_of_each_distance() {
     let at_once = |_: &mut StackConfig| ();
     let apart = |config: &mut StackConfig| {
         let (delay, report_period) = (Duration::from_millis(3), Duration::from_millis(20));

@@ -68,7 +68,7 @@ fn capacity_stands_in_the_column_of_its_unit_alone() {
 }
 
 #[test]
-fn what_never_acted_is_joined_by_semicolons_and_absent_where_all_acted() {
+fn idle_mechanisms_are_joined_by_semicolons_and_absent_where_all_acted() {
     let comparison = justfull_lab::model::example::comparison(1);
     let group = &comparison.groups[0];
     let mut run = group.runs[0].clone();

@@ -91,7 +91,7 @@ fn fill(folder: &mut ResultsFolder, seed: u64) -> Result<(), ExportError> {
 }
 
 #[test]
-fn results_come_as_a_whole_and_replace_those_of_the_same_subject() {
+fn results_come_as_a_whole_and_replace_earlier_ones_of_the_same_subject() {
     let place = Place::new();
     assert_eq!(place.run(1, false), Ok(Vec::new()));
     assert_eq!((place.seed(), place.names()), (Some(1), vec!["out".into()]));
@@ -262,7 +262,7 @@ fn a_second_writer_is_kept_out_until_the_first_has_ended() {
 }
 
 #[test]
-fn what_is_not_of_the_same_subject_needs_force_and_is_named() {
+fn files_of_another_subject_need_force_and_are_named() {
     let refused = |place: &Place| place.run(2, false).expect_err("it is refused");
     let place = Before::Notes.make();
     let message = refused(&place);

@@ -47,7 +47,7 @@ mod tests {
     use crate::cc::bbr::{BbrConfig, tests::control};
 
     #[test]
-    fn the_first_rate_is_that_of_startup_over_the_first_rtt() {
+    fn the_first_rate_is_startups_over_the_first_rtt() {
         let mut bbr = control(&BbrConfig::default());
         // Ten segments of 1448 B in 1 ms, times 2.885, less one per cent.
         assert_eq!(bbr.pacing.0.abs_diff(330_856_416), 0);

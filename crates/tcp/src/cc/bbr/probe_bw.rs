@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn it_begins_in_any_phase_but_the_one_that_drains() {
+    fn it_begins_in_any_phase_but_the_draining_one() {
         let mut bbr = control(&BbrConfig::default());
         let mut seen = BTreeSet::new();
         for ms in 0..200 {

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_delivered_ends_the_restart_after_silence() {
+    fn a_delivery_ends_the_restart_after_silence() {
         for (interval, delivered, idle) in [
             (Some(Duration::from_millis(50)), 1, false),
             (Some(Duration::from_millis(50)), 0, true),

@@ -351,7 +351,7 @@ fn probe_rtt_holds_four_segments_and_an_acknowledgement_of_nothing_changes_nothi
 }
 
 #[test]
-fn what_aggregation_adds_is_part_of_the_target() {
+fn the_excess_of_aggregation_is_part_of_the_target() {
     let mut bbr = measured(Mode::Drain);
     (bbr.full_pipe.reached, bbr.cwnd, bbr.cwnd_gain, bbr.pacing) =
         (true, 200 * MSS, 2.0, BitRate(1));
@@ -436,7 +436,7 @@ fn a_min_rtt_window_below_a_second_is_refused_by_name() {
 }
 
 #[test]
-fn what_is_delivered_before_the_next_burst_leaves_is_no_longer_in_flight_since_4_20() {
+fn bytes_delivered_before_the_next_burst_are_no_longer_in_flight_since_4_20() {
     let in_flight = |kernel, gain, wait_us| {
         let birth = Birth { kernel, ..testing::birth() };
         let mut bbr = Bbr::new(&BbrConfig::default(), &birth).expect("the defaults are valid");

@@ -230,7 +230,7 @@ fn the_first_acknowledgement_after_a_reduction_starts_the_epoch() {
 }
 
 #[test]
-fn what_slow_start_leaves_of_an_acknowledgement_is_for_congestion_avoidance() {
+fn the_rest_of_an_acknowledgement_after_slow_start_is_for_congestion_avoidance() {
     let mut c = control(&without_hystart());
     (c.curve.cwnd, c.curve.ssthresh) = (10.0, 12.5);
     assert!(near(c.slow_start(4.0, Growth::Full), 1.5) && near(c.curve.cwnd, 12.5));

@@ -34,7 +34,7 @@ fn ramp(groups: u32) -> Trendline {
 }
 
 #[test]
-fn the_slope_of_a_ramp_is_that_of_the_smoothed_delay() {
+fn the_slope_of_a_ramp_is_the_slope_of_the_smoothed_delay() {
     near(ramp(19).slope(), 0.0);
     // The smoothed delay is n - 9 (1 - 0.9^n); its line over n = 1 to 20 by another program.
     near(ramp(20).slope(), 0.05912094);
@@ -90,7 +90,7 @@ fn the_threshold_rises_slowly_falls_fast_and_ignores_spikes() {
 }
 
 #[test]
-fn the_rate_that_arrives_is_that_of_half_a_second_and_then_follows() {
+fn the_arriving_rate_is_measured_over_half_a_second_and_then_follows() {
     let mut throughput = Throughput::default();
     let mut at = 0.0;
     while at < 500.0 {

@@ -164,7 +164,7 @@ fn a_transfer_without_loss_takes_the_short_way() {
 }
 
 #[test]
-fn what_arrives_behind_a_gap_is_sacked_without_a_search() {
+fn segments_behind_a_gap_are_sacked_without_a_search() {
     let mut pair = (0..).map(Pair::new).find(|pair| !pair.short.setup.by_reno).expect("many sack");
     pair.short.write(4_000_000);
     pair.general.write(4_000_000);

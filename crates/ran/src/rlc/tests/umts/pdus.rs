@@ -22,7 +22,7 @@ fn a_tti_of_64_kbit_s_is_four_pdus_of_42_bytes() {
 }
 
 #[test]
-fn what_the_grant_leaves_below_a_pdu_is_left() {
+fn a_rest_of_the_grant_below_a_pdu_is_left() {
     let (mut tx, _) = entities(&quiet());
     let mut queue = Queue::of(&[1000]);
     assert!(pull(&mut tx, ms(0), 41, &mut queue).is_empty());
@@ -111,7 +111,7 @@ fn the_smallest_pdus_carry_four_bytes() {
 
 /// The size of an SDU in a PDU of its own, and the bytes that the layer below adds to every PDU.
 #[test]
-fn headers_and_what_is_below_count() {
+fn headers_and_lower_layers_count() {
     let mode = RlcModeConfig::Am(quiet());
     let mut tx = RlcTx::above(3, &mode).expect("valid");
     let headers = tx.headers();
