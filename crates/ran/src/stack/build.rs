@@ -269,10 +269,8 @@ impl Stack {
             stack.cell.wants_reports |= gate.wants_reports();
             stack.cell.gates.push(gate);
             stack.cell.ues.push(UeRadio { bearers, own });
-            stack.rate_bearers(place);
             let apart = Apart::of(config.rlc.report_delay, &config.rlc.f1, mix(key ^ 2));
-            stack.feed_aqms(place as u32, apart);
-            stack.watch_marks(place as u32);
+            stack.inform(place, apart);
             stack.service.enter(place as u32, index as u32, ue.drbs);
             let ue = stack.build_ue(ue);
             stack.core.ues.push(ue);
@@ -296,6 +294,13 @@ impl Stack {
             .map_err(|e| e.within("channel").within(&alloc::format!("ue[{index}]")))?;
         let reported = self.cell.reported.is_some().then(|| channel.clone());
         Ok(Some(Box::new(OwnChannel { channel, reported })))
+    }
+
+    /// Registers the bearers of the UE in `place` for all that their AQMs, and AQMs above, need.
+    fn inform(&mut self, place: usize, apart: Option<Apart>) {
+        self.rate_bearers(place);
+        self.feed_aqms(place as u32, apart);
+        self.watch_marks(place as u32);
     }
 
     /// Registers the bearers of the UE in `place` whose AQMs need their rates, unless the MAC
