@@ -109,7 +109,7 @@ impl Chain {
 }
 
 /// The stack's counts of the fate of its packets, as results.
-fn conservation(counts: &Conserved) -> Conservation {
+pub fn conservation(counts: &Conserved) -> Conservation {
     let &Conserved { entered, delivered, dropped, queued, .. } = counts;
     Conservation { entered, delivered, dropped, queued }
 }

@@ -5,7 +5,7 @@ use justfull_base::{ConfigError, Dscp, Duration, Instant, Probe};
 use justfull_ran::stack::Flows;
 use justfull_ran::{Egress, FiveTuple, Stack};
 use justfull_run::WorldConfig;
-use justfull_run::recorder::conservation;
+use justfull_run::gather::conservation;
 use justfull_run::region::Region;
 use justfull_run::results::{Conservation, RunResult};
 use justfull_run::uplink::Uplink;

@@ -12,6 +12,7 @@ mod inspect;
 mod lock;
 mod manifest;
 mod recover;
+mod staging;
 #[cfg(test)]
 mod tests;
 
@@ -22,11 +23,11 @@ use super::disk::{self, Dir};
 use super::sink::ExportError;
 use lock::Lock;
 use rustix::fs::FileType;
-use sha2::{Digest, Sha256};
+use sha2::Digest;
+use staging::{Hashed, Staging, make_all, unmake};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -87,13 +88,6 @@ pub struct ResultsFolder {
     files: Vec<Entry>,
     /// Files that did not fit on the disk, each with its error; live runs only.
     lost: Vec<(String, io::Error)>,
-}
-
-struct Staging {
-    name: OsString,
-    dir: Dir,
-    /// Subfolders.
-    subs: BTreeMap<String, Dir>,
 }
 
 impl ResultsFolder {
@@ -510,74 +504,5 @@ impl Old {
             }
             _ => Self::Kept,
         }
-    }
-}
-
-impl Staging {
-    /// The folder `path` in it, created when first needed.
-    fn sub(&mut self, path: &str) -> io::Result<&Dir> {
-        if path.is_empty() {
-            return Ok(&self.dir);
-        }
-        if !self.subs.contains_key(path) {
-            let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let name = OsStr::new(name);
-            let above = self.sub(above)?;
-            above.make_dir(name)?;
-            let made = above.sub(name)?;
-            self.subs.insert(path.to_owned(), made);
-        }
-        Ok(&self.subs[path])
-    }
-}
-
-/// A file that counts and hashes its bytes while they are written.
-struct Hashed {
-    file: File,
-    hash: Sha256,
-    bytes: u64,
-}
-
-impl Hashed {
-    fn new(file: File) -> Self {
-        Self { file, hash: Sha256::new(), bytes: 0 }
-    }
-}
-
-impl Write for Hashed {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = disk::write(&self.file, bytes)?;
-        self.hash.update(&bytes[..n]);
-        self.bytes += n as u64;
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Creates `path` with all its parents; collects the created folders.
-fn make_all(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
-    if path.as_os_str().is_empty() || path.is_dir() {
-        return Ok(());
-    }
-    if let Some(above) = path.parent() {
-        make_all(above, made)?;
-    }
-    match fs::create_dir(path) {
-        Ok(()) => made.push(std::path::absolute(path)?),
-        // Another run has created the folder in the meantime.
-        Err(what) if what.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
-        Err(what) => return Err(what),
-    }
-    Ok(())
-}
-
-/// Removes created folders that are empty.
-fn unmake(made: &[PathBuf]) {
-    for path in made.iter().rev() {
-        // A folder that another run already uses is not empty, and stays.
-        let _ = fs::remove_dir(path);
     }
 }
