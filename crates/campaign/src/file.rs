@@ -4,10 +4,11 @@ use crate::draw::{self, Draw};
 use crate::failure::Failure;
 use justfull_base::Duration;
 use justfull_report::read;
+use justfull_scenario::in_words;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use toml::Value;
+use toml::{Table, Value};
 
 /// A campaign's file in its written form.
 #[derive(Clone, Debug, Deserialize)]
@@ -104,14 +105,27 @@ impl Target {
     }
 }
 
+/// The path of the first field of the campaign `text` that has a wrong value; none if `text` is no
+/// TOML or has a field of another name.
+fn path_of(text: &str) -> Option<String> {
+    let error = text.parse::<Table>().ok()?.try_into::<CampaignFile>().err()?.to_string();
+    let path = error.lines().find_map(|line| line.strip_prefix("in `")?.strip_suffix('`'))?;
+    Some(path.to_owned())
+}
+
 impl CampaignFile {
     /// Reads `text`, the content of `file`.
     pub(crate) fn read(text: &str, file: &Path) -> Result<Self, Failure> {
         let read: Self = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |at| 1 + text[..at.start].matches('\n').count());
-            let allowed = "a campaign: scenarios, draw, methods, variant, set, grid, job_limit, python, \
-                           and seeds or target";
-            Failure::wrong(file, &format!("line {line}"), error.message(), allowed)
+            let (found, mut allowed) = in_words(error.message());
+            if allowed.is_empty() {
+                allowed = "a campaign: scenarios, draw, methods, variant, set, grid, job_limit, \
+                           python, and seeds or target"
+                    .into();
+            }
+            let field = path_of(text).map_or_else(String::new, |path| format!(", {path}"));
+            Failure::wrong(file, &format!("line {line}{field}"), &found, &allowed)
         })?;
         read.check(file)?;
         Ok(read)
@@ -153,7 +167,8 @@ impl CampaignFile {
         }
         let Some(target) = &self.target else { return Ok(()) };
         if let Err(why) = read::column_of(&target.metric) {
-            return wrong("target.metric", &target.metric, &why.to_string());
+            let allowed = format!("a column of runs.csv: there is {why}");
+            return wrong("target.metric", &target.metric, &allowed);
         }
         if target.share().is_none() {
             return wrong("target.within", &target.within, "above 0% to 100%");

@@ -7,7 +7,7 @@ use crate::{SOURCE, VERSION};
 use justfull_base::Duration;
 use justfull_report::export::outputs::as_file_name;
 use justfull_run::WorldConfig;
-use justfull_scenario::{Derived, Job, Overrides, Scenario, Setting, library};
+use justfull_scenario::{Derived, Job, Overrides, Scenario, ScenarioError, Setting, library};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -316,7 +316,31 @@ fn read(
         Some(text) => (text.to_string(), Path::new(name).with_extension("toml")),
         None => (Scenario::text_of(&beside)?, beside),
     };
-    Ok(Scenario::parse(&text, &place, data_dir, overrides(path, file)?)?)
+    Scenario::parse(&text, &place, data_dir, overrides(path, file)?)
+        .map_err(|error| in_campaign(path, file, error))
+}
+
+/// `error` with the names that the campaign `file` in `path` has for what it sets in a scenario.
+fn in_campaign(path: &Path, file: &CampaignFile, mut error: ScenarioError) -> Failure {
+    // Without a grid of the campaign, a sweep is the scenario's own.
+    let varies = !file.grid.is_empty();
+    let own = match error.field.as_str() {
+        "--method" => "methods",
+        "--variant" => "variant",
+        "--seed" => "first_seed",
+        "sweep.path" | "--grid" if varies => "grid",
+        _ => "",
+    };
+    if !own.is_empty() {
+        return Failure::wrong(path, own, &error.found, &error.allowed);
+    }
+    let table = match error.set_by.as_str() {
+        "--set" => "set",
+        "sweep" if varies => "grid",
+        _ => return error.into(),
+    };
+    error.set_by = format!("[{table}] of {}", path.display());
+    error.into()
 }
 
 /// The scenario of `case`. With CU and DU apart it has only the methods that keep the RLC's order.
@@ -342,7 +366,11 @@ fn drawn_scenario(
 
 /// The settings of `file`, the campaign in `path`, for each scenario.
 fn overrides(path: &Path, file: &CampaignFile) -> Result<Overrides, Failure> {
-    let wrong = |field: String, why: String| Failure::wrong(path, &field, &why, "a setting");
+    let wrong = |field: String, why: String| {
+        let said = why.strip_prefix("found ").and_then(|why| why.split_once(", allowed is "));
+        let (found, allowed) = said.unwrap_or((&why, "a setting"));
+        Failure::wrong(path, &field, found, allowed)
+    };
     let set = file.set.iter().map(|(path, value)| {
         Setting::new(path, value.clone()).map_err(|why| wrong(format!("set.{path}"), why))
     });

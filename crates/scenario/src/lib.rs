@@ -60,6 +60,7 @@ use justfull_run::{Tap, WorldConfig};
 use justfull_sim::{Progress, World};
 use justfull_trace::TracePaths;
 use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
+pub use justfull_trace::settings::in_words;
 pub use justfull_trace::{input, near};
 use locator::{By, Locator, Origin};
 use std::collections::BTreeMap;

@@ -243,18 +243,37 @@ fn mistakes_in_the_file_are_named_with_the_allowed_values() {
         ("seeds = 4", "", "seeds: found nothing, allowed is a number of seeds, or [target]"),
         ("seeds = 4", "seeds = 3000000", "at most 10000000 jobs"),
         ("[\"100kB\", \"1MB\"]", "[]", "grid.rlc.queue.limit: found no values"),
-        ("[\"100kB\", \"1MB\"]", "[\"1MB\", \"1MB\"]", "twice"),
+        (
+            "[\"100kB\", \"1MB\"]",
+            "[\"1MB\", \"1MB\"]",
+            "grid.rlc.queue.limit: found \"1MB\" twice for `rlc.queue.limit`, allowed is each once",
+        ),
+        ("100kB", "100KB", "(set by [grid] of "),
         ("[set]", "[set]\n\"rlc.queue.limit\" = \"1MB\"", "found set and varied"),
+        ("\"DRQL\"", "\"DRQX\"", "study.toml: methods: found DRQX, allowed is "),
         ("\"DRQL\"", "\"DRQX\"", "did you mean DRQL"),
+        ("seeds = 4", "seeds = 4\nvariant = \"x\"", "study.toml: variant: found x, allowed is "),
+        (
+            "seeds = 4",
+            "seeds = 4\nfirst_seed = -1",
+            "study.toml: line 6, first_seed: found integer `-1`, allowed is a whole number of at \
+             least 0",
+        ),
+        (
+            "seeds = 4",
+            "seeds = 4\njob_limit = 5",
+            "line 6, job_limit: found integer `5`, allowed is ",
+        ),
         ("[\"voip-over-lte\"]", "[]", "scenarios: found none"),
         ("[\"voip-over-lte\"]", "[\"demo\", \"demo\"]", "demo twice"),
         ("[\"voip-over-lte\"]", "[\"no.toml\"]", "no.toml"),
-        ("duration = \"8s\"", "duration = 8", "duration"),
+        ("duration = \"8s\"", "duration = 8", "field `duration` (set by [set] of "),
         ("seeds = 4", "seed = 4", "line 5"),
         (
             "seeds = 4",
             "[target]\nmetric = \"delay.p98\"\nflow = \"voip\"\nwithin = \"4%\"\nmost = 9",
-            "target.metric: found delay.p98",
+            "target.metric: found delay.p98, allowed is a column of runs.csv: there is no column \
+             `delay.p98`; did you mean",
         ),
         (
             "seeds = 4",
