@@ -194,7 +194,7 @@ async fn explain(UrlPath(name): UrlPath<String>) -> Result<Json<Value>, Wrong> {
 }
 
 /// The scenario of `order`, within the bounds of the page.
-fn ordered(order: &Order, options: &Options) -> Result<Scenario, Wrong> {
+fn ordered(order: &Order, options: &Options) -> Result<Ordered, Wrong> {
     let text = match &order.toml {
         Some(text) => text.as_str(),
         None => library::scenario(&order.scenario)
@@ -213,32 +213,63 @@ fn ordered(order: &Order, options: &Options) -> Result<Scenario, Wrong> {
     let name = if order.toml.is_some() { "page" } else { order.scenario.as_str() };
     let file = options.folder.join(format!("{name}.toml"));
     let scenario = Scenario::parse(text, &file, options.data.clone(), overrides).map_err(wrong)?;
+    let simulated = bounded(&scenario)?;
+    Ok(Ordered { scenario, simulated })
+}
+
+/// A scenario within the bounds of the page.
+struct Ordered {
+    scenario: Scenario,
+    /// Simulated time of all its runs, in s.
+    simulated: f64,
+}
+
+/// The simulated time of all runs of `scenario` in s, if each of its worlds is within the bounds of
+/// the page: a sweep or a method may change the time, the UEs and the flows.
+fn bounded(scenario: &Scenario) -> Result<f64, Wrong> {
     let jobs = scenario.jobs();
-    let simulated = scenario.base.duration.as_secs_f64() * jobs.len() as f64;
-    if jobs.len() > MOST_RUNS || simulated > MOST_SIMULATED {
-        return Err(wrong(format!(
+    let seeds = scenario.seeds().len();
+    let mut simulated = 0.0;
+    let in_time = |simulated: f64| match jobs.len() > MOST_RUNS || simulated > MOST_SIMULATED {
+        true => Err(wrong(format!(
             "found {} runs of {simulated:.0} s in all, allowed here are {MOST_RUNS} runs of 24 h in \
              all: `justfull run` has no such bound",
             jobs.len()
-        )));
+        ))),
+        false => Ok(()),
+    };
+    in_time(scenario.base.duration.as_secs_f64() * jobs.len() as f64)?;
+    // The runs of one world differ in their seeds alone, and follow each other.
+    for job in jobs.iter().step_by(seeds.max(1)) {
+        let world = scenario.world(job).map_err(wrong)?;
+        simulated += world.duration.as_secs_f64() * seeds as f64;
+        in_time(simulated)?;
+        if world.stack.ues.len() > MOST_UES || world.flows.len() > MOST_FLOWS {
+            return Err(wrong(format!(
+                "found {} UEs and {} flows, allowed here are {MOST_UES} and {MOST_FLOWS}: `justfull \
+                 run` has no such bound",
+                world.stack.ues.len(),
+                world.flows.len()
+            )));
+        }
     }
-    let world = scenario.world(&jobs[0]).map_err(wrong)?;
-    if world.stack.ues.len() > MOST_UES || world.flows.len() > MOST_FLOWS {
-        return Err(wrong(format!(
-            "found {} UEs and {} flows, allowed here are {MOST_UES} and {MOST_FLOWS}: `justfull \
-             run` has no such bound",
-            world.stack.ues.len(),
-            world.flows.len()
-        )));
-    }
-    Ok(scenario)
+    Ok(simulated)
+}
+
+/// [`ordered`] on a thread on which it may take its time.
+async fn read(state: &State, order: Order) -> Result<Ordered, Wrong> {
+    let options = Arc::clone(&state.options);
+    let read = tokio::task::spawn_blocking(move || ordered(&order, &options));
+    let internal =
+        |_| Wrong(StatusCode::INTERNAL_SERVER_ERROR, "the scenario was not read".to_owned());
+    read.await.map_err(internal)?
 }
 
 async fn check(
     Shared(state): Shared<State>,
     Json(order): Json<Order>,
 ) -> Result<Json<Value>, Wrong> {
-    let scenario = ordered(&order, &state.options)?;
+    let Ordered { scenario, .. } = read(&state, order).await?;
     let toml = scenario.resolved_toml(scenario.methods().first().map(String::as_str));
     Ok(Json(json!({
         "toml": toml.map_err(wrong)?,
@@ -251,8 +282,9 @@ async fn run(Shared(state): Shared<State>, Json(order): Json<Order>) -> Result<J
     if let Some(id) = order.replaces {
         state.jobs.cancel(id);
     }
-    let scenario = ordered(&order, &state.options)?;
-    let id = state.jobs.start(scenario, state.options.threads.max(1)).ok_or_else(|| {
+    let ordered = read(&state, order).await?;
+    let threads = state.options.threads.max(1);
+    let id = state.jobs.start(ordered.scenario, ordered.simulated, threads).ok_or_else(|| {
         let why = "other simulations of this page still run; cancel one".to_owned();
         Wrong(StatusCode::TOO_MANY_REQUESTS, why)
     })?;
@@ -399,6 +431,36 @@ async fn results(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_hold_for_each_world_of_a_sweep() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = Options {
+            port: 0,
+            folder: folder.path().into(),
+            data: None,
+            watched: Vec::new(),
+            threads: 1,
+            version: String::new(),
+        };
+        let demo = library::scenario("demo").expect("it is shipped");
+        let swept = |path: &str, values: &str| {
+            let sweep = format!("[sweep]\npath = \"{path}\"\nvalues = {values}\nlabel = \"x_s\"\n");
+            let order = Order { toml: Some(format!("{demo}\n{sweep}")), ..Order::default() };
+            let order = Order { methods: Some(vec!["Vanilla".into()]), runs: Some(2), ..order };
+            ordered(&order, &options).map(|ordered| ordered.simulated).map_err(|Wrong(_, why)| why)
+        };
+        let few = swept("ue.0.count", "[1, 1000]").expect("within the bounds");
+        assert_eq!(few, swept("duration", "[\"41s\", \"39s\"]").expect("80 s, twice"));
+        for (path, values, found) in [
+            ("ue.0.count", "[1, 1001]", "found 1001 UEs"),
+            ("flow.0.count", "[1, 10001]", "found 1 UEs and 10002 flows"),
+            ("duration", "[\"41s\", \"24h\"]", "found 4 runs of 172882 s"),
+        ] {
+            let why = swept(path, values).expect_err(path);
+            assert!(why.starts_with(found), "{path}: {why}");
+        }
+    }
 
     #[test]
     fn factors_of_students_t_equal_the_tables() {

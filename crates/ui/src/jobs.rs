@@ -76,11 +76,10 @@ impl Jobs {
         self.0.0.lock().expect("no thread panics with the table")
     }
 
-    /// Starts the runs of `scenario` on `threads` threads; returns their number. None when there
-    /// are too many.
-    pub(crate) fn start(&self, scenario: Scenario, threads: usize) -> Option<u64> {
-        let jobs = scenario.jobs().len() as f64;
-        let simulated_ms = scenario.base.duration.as_secs_f64() * jobs * 1e3;
+    /// Starts the runs of `scenario`, of `simulated` seconds in all, on `threads` threads; returns
+    /// their number. None when there are too many.
+    pub(crate) fn start(&self, scenario: Scenario, simulated: f64, threads: usize) -> Option<u64> {
+        let simulated_ms = simulated * 1e3;
         let watch = Arc::<Watch>::default();
         let mut table = self.lock();
         if table.jobs.values().filter(|job| job.outcome.is_none()).count() >= MOST {
@@ -185,7 +184,7 @@ mod tests {
     #[test]
     fn a_simulation_is_done_once_and_then_forgotten() {
         let jobs = Jobs::new();
-        let id = jobs.start(scenario("12s"), 1).expect("there is room");
+        let id = jobs.start(scenario("12s"), 60.0, 1).expect("there is room");
         let Some(Progress::Done(outcome)) = jobs.wait(id, LONGEST) else { panic!("it ends") };
         let Ok(Some(finished)) = &*outcome else { panic!("it is done") };
         assert_eq!((finished.runs.len(), finished.broken.len()), (5, 0));
@@ -195,20 +194,21 @@ mod tests {
     #[test]
     fn a_cancelled_simulation_is_gone_and_more_than_the_most_are_refused() {
         let jobs = Jobs::new();
-        let ids: Vec<u64> = (0..MOST).filter_map(|_| jobs.start(scenario("1h"), 1)).collect();
+        let ids: Vec<u64> =
+            (0..MOST).filter_map(|_| jobs.start(scenario("1h"), 18_000.0, 1)).collect();
         assert_eq!(ids.len(), MOST);
-        assert_eq!(jobs.start(scenario("1h"), 1), None);
+        assert_eq!(jobs.start(scenario("1h"), 18_000.0, 1), None);
         assert!(matches!(jobs.wait(ids[0], Duration::ZERO), Some(Progress::Running(_))));
         ids.iter().for_each(|id| jobs.cancel(*id));
         assert!(jobs.wait(ids[0], Duration::ZERO).is_none());
-        let id = jobs.start(scenario("12s"), 1).expect("there is room again");
+        let id = jobs.start(scenario("12s"), 60.0, 1).expect("there is room again");
         jobs.cancel(id);
     }
 
     #[test]
     fn a_simulation_that_nobody_asks_for_is_ended() {
         let jobs = Jobs::default();
-        let id = jobs.start(scenario("1h"), 1).expect("there is room");
+        let id = jobs.start(scenario("1h"), 18_000.0, 1).expect("there is room");
         for _ in 0..FORGOTTEN.as_millis() / LOOK.as_millis() {
             jobs.forget();
         }
