@@ -1,5 +1,6 @@
 use super::disk::faults::{Fault, Plan, Step, under};
 use super::*;
+use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use tempfile::TempDir;
 
