@@ -205,7 +205,7 @@ fn an_error_names_the_method_that_set_a_value() {
     };
     own("\"rlc.bogus\" = 1").refused(
         "my.toml:33:1: field `rlc.bogus` (set by method Own): found an unknown field, allowed is \
-         one of `queue`, `limiter`, `report_delay`, `f1`, `mode`, `hold`",
+         one of `queue`, `limiter`, `report_delay`, `f1`, `marking`, `mode`, `hold`",
     );
     own("\"rlc.limiter\" = { kind = \"bdp_5g\", foo = 1 }").refused(
         "my.toml:33:1: field `rlc.limiter.foo` (set by method Own): found an unknown field, \

@@ -14,7 +14,7 @@ use std::process::Command;
 /// Reports the page's layout: added to a copy of the report before the browser opens it.
 const PROBE: &str = r#"<script>
 const figures = [...document.querySelectorAll("figure")].map(f => {
-  const r = f.querySelector("svg").getBoundingClientRect();
+  const r = f.querySelector(".live, svg").getBoundingClientRect();
   return { id: f.id, x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height };
 });
 // Boxes that show less than they hold, and whether a shadow at their edge says so.

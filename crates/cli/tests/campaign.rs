@@ -191,6 +191,27 @@ fn a_campaign_is_named_by_its_folder_and_can_be_added_to() {
     assert!(code == Some(2) && said.contains("found another folder"), "{said}");
 }
 
+/// Checks the report of the campaign of the test below.
+fn answers_and_escapes(page: &str) {
+    for part in ["&lt;b&gt;", "12 of 12 made", "Differences to Vanilla", "<svg", "rlc.queue.limit"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    // The source of the chart library contains `NaN`.
+    let shown = page.split("<script>").next().expect("a page");
+    let answer =
+        page.split("<p class=\"answer\">").nth(1).and_then(|rest| rest.split("</p>").next());
+    let answer = answer.expect("an answer");
+    let begins = "At RLC queue limit 200 kB: under <b>Vanilla</b> one in a hundred packets of voip";
+    assert!(answer.starts_with(begins) && answer.contains("under <b>DRQL</b>"), "{answer}");
+    let first = page.split("<h2>").nth(1).and_then(|rest| rest.split('<').next());
+    assert_eq!(first, Some("voip"), "the flow that needs a low delay");
+    let lead = page.split("<h4>").nth(1).and_then(|rest| rest.split('<').next());
+    assert_eq!(lead, Some("99th percentile of delay (ms) over RLC queue limit (kB)"));
+    let rest = page.replace(answer, "");
+    assert!(!rest.contains("<b>") && !shown.contains("NaN"));
+}
+
 #[test]
 fn tables_reports_plots_and_comparisons_take_a_dataset() {
     let folder = folder();
@@ -252,23 +273,7 @@ fn tables_reports_plots_and_comparisons_take_a_dataset() {
     }
     justfull(&["campaign", "report", "study.toml", "--against", "Vanilla"]);
     let page = fs::read_to_string(folder.path().join(place).join("report.html")).expect("a page");
-    for part in ["&lt;b&gt;", "12 of 12 made", "Differences to Vanilla", "<svg", "rlc.queue.limit"]
-    {
-        assert!(page.contains(part), "{part}");
-    }
-    // The source of the chart library contains `NaN`.
-    let shown = page.split("<script>").next().expect("a page");
-    let answer =
-        page.split("<p class=\"answer\">").nth(1).and_then(|rest| rest.split("</p>").next());
-    let answer = answer.expect("an answer");
-    let begins = "At RLC queue limit 200 kB: under <b>Vanilla</b> one in a hundred packets of voip";
-    assert!(answer.starts_with(begins) && answer.contains("under <b>DRQL</b>"), "{answer}");
-    let first = page.split("<h2>").nth(1).and_then(|rest| rest.split('<').next());
-    assert_eq!(first, Some("voip"), "the flow that needs a low delay");
-    let lead = page.split("<h4>").nth(1).and_then(|rest| rest.split('<').next());
-    assert_eq!(lead, Some("99th percentile of delay (ms) over RLC queue limit (kB)"));
-    let rest = page.replace(answer, "");
-    assert!(!rest.contains("<b>") && !shown.contains("NaN"));
+    answers_and_escapes(&page);
     let plot = ["plot", place, "--x", "rlc.queue.limit", "--y", "delay.p99", "--flow", "voip"];
     justfull(&[&plot[..], &["--kind", "line", "-o", "f.svg"]].concat());
     let figure = fs::read_to_string(folder.path().join("f.svg")).expect("a figure");
