@@ -244,7 +244,7 @@ def test_a_worker_of_another_version_is_refused(
 
 def test_a_mistake_is_an_exception(file: Path, tmp_path: Path) -> None:
     file.write_text(TEXT.replace("DRQL", "DRQX"))
-    with pytest.raises(jf.ScenarioError, match="did you mean DRQL"):
+    with pytest.raises(jf.ArgumentError, match="did you mean DRQL"):
         jf.campaign(file, tmp_path / "out")
     file.write_text(TEXT.replace("seeds = 30", "seeds = 0"))
     with pytest.raises(jf.ArgumentError) as caught:
