@@ -21,6 +21,8 @@ import justfull as jf
 from justfull import campaigns
 
 PROGRAM = os.environ["JUSTFULL_PROGRAM"]
+# Seconds of the processes that jobs leave behind; no other program sleeps as long.
+LONG = f"1000.{os.getpid()}"
 TEXT = """
 scenarios = ["nr-100mhz"]
 methods = ["Vanilla", "DRQL"]
@@ -368,7 +370,7 @@ TROUBLES = {
     "os._exit(3)": r"its process ended with exit status 3",
     "os.kill(os.getpid(), signal.SIGKILL)": r"its process was ended by SIGKILL",
     "time.sleep(1e6)": r"it had not ended after 7 s, more than job_limit",
-    "subprocess.Popen(['sleep', '1000']); os._exit(0)": r"its process ended with exit status 0",
+    f"subprocess.Popen(['sleep', '{LONG}']); os._exit(0)": r"its process ended with exit status 0",
 }
 
 
@@ -399,7 +401,7 @@ def sleepers() -> list[str]:
     found = []
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            found += [place.read_text()] if "sleep\x001000" in place.read_text() else []
+            found += [place.read_text()] if f"sleep\x00{LONG}" in place.read_text() else []
         except OSError:
             pass
     return found
@@ -483,9 +485,9 @@ def trouble(now):
                     os.write(descriptor, b"[]\\n")
             except OSError:
                 pass
-        subprocess.Popen(["setsid", "sleep", "1000"])
-        subprocess.Popen(["sh", "-c", "setsid sleep 1000 &"], start_new_session=True)
-"""))
+        subprocess.Popen(["setsid", "sleep", "LONG"])
+        subprocess.Popen(["sh", "-c", "setsid sleep LONG &"], start_new_session=True)
+""".replace("LONG", LONG)))
     before = len(sleepers())
     dataset = jf.campaign(mine, tmp_path / "out")
     # It may spoil its own answer, and nothing else.
@@ -518,7 +520,7 @@ def test_a_folder_that_is_no_dataset_is_left_alone(file: Path, tmp_path: Path) -
 def test_ctrl_c_ends_the_processes_of_jobs(mine: Path, tmp_path: Path) -> None:
     flag = tmp_path / "flag"
     (tmp_path / "mine.py").write_text(MINE.replace(
-        "    pass", f"    subprocess.Popen(['sleep', '1000'])\n"
+        "    pass", f"    subprocess.Popen(['sleep', '{LONG}'])\n"
         f"    open({str(flag)!r}, 'w').write(str(os.getpid())); time.sleep(1e6)"))
     before = len(sleepers())
     script = tmp_path / "drive.py"
