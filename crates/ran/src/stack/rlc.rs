@@ -70,24 +70,21 @@ impl Bearers<'_> {
     }
 }
 
-impl Bearers<'_> {
-    /// `sdu` of bearer `drb` leaves the CU, which may mark it, for the DU. False if the bearer's
-    /// queue drops it.
-    #[cold]
-    #[inline(never)]
-    fn cross<P: Probe>(&mut self, now: Instant, drb: u8, mut sdu: Packet, probe: &mut P) -> bool {
-        let id = BearerId { ue: self.ue, drb };
-        if let Some(marking) = self.marking {
-            marking.mark(now, Layer::Sdap, id, &mut sdu, probe);
-        }
-        match self.wire {
-            Some(wire) if wire.takes_time() => {
-                wire.send(now, id, &sdu, self.clocks);
-                true
-            }
-            _ => self.take(now, drb, &sdu, probe),
-        }
+/// `sdu` of bearer `id` as it leaves the CU, which may mark it.
+#[cold]
+#[inline(never)]
+fn marked<P: Probe>(
+    now: Instant,
+    id: BearerId,
+    sdu: &Packet,
+    marking: &mut Option<Box<Marking>>,
+    probe: &mut P,
+) -> Packet {
+    let mut sdu = *sdu;
+    if let Some(marking) = marking {
+        marking.mark(now, Layer::Sdap, id, &mut sdu, probe);
     }
+    sdu
 }
 
 impl Rlc for Bearers<'_> {
@@ -98,8 +95,15 @@ impl Rlc for Bearers<'_> {
 
     #[inline(always)]
     fn enqueue<P: Probe>(&mut self, now: Instant, drb: u8, sdu: &Packet, probe: &mut P) -> bool {
-        if self.wire.is_some() {
-            return self.cross(now, drb, *sdu, probe);
+        // No call takes all of `self`: its fields would go to memory for each packet.
+        if let Some(wire) = self.wire {
+            let id = BearerId { ue: self.ue, drb };
+            let sdu = &marked(now, id, sdu, self.marking, probe);
+            if wire.takes_time() {
+                wire.send(now, id, sdu, self.clocks);
+                return true;
+            }
+            return self.take(now, drb, sdu, probe);
         }
         self.take(now, drb, sdu, probe)
     }

@@ -27,6 +27,8 @@ impl Wire {
     }
 
     /// `sdu` of bearer `id` leaves the CU at `now`.
+    #[cold]
+    #[inline(never)]
     pub(super) fn send(&mut self, now: Instant, id: BearerId, sdu: &Packet, clocks: &mut Clocks) {
         let at = now + self.delay;
         if self.sdus.is_empty() {
