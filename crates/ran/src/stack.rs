@@ -346,12 +346,12 @@ impl Stack {
         packet: &mut Packet,
         driver: &mut D,
     ) {
-        if self.marking.is_some() {
-            self.mark_at_upf(now, ue_index, qos, packet, driver);
-        }
         let event_driven = self.clocks.sdap.is_event_driven();
         if event_driven && self.pass_sdap(now, ue_index, packet, driver) {
             return;
+        }
+        if self.marking.is_some() {
+            self.mark_at_upf(now, ue_index, qos, packet, driver);
         }
         let gate = &mut self.cell.gates[ue_index as usize];
         if gate.enqueue(now, qos, packet, driver) && !gate.listed {
@@ -436,12 +436,12 @@ impl Stack {
         packet: &Packet,
         driver: &mut D,
     ) -> bool {
-        let unpaced = self.unpaced;
+        let pours = self.pours;
         let (gate, mut bearers) = self.gate_and_bearers(ue_index);
         let Few::One(queue) = &mut gate.sdap.queues else { return false };
         // A sole bearer has number 0; reading it would cost one more cache line.
         let drb = if matches!(bearers.radio.bearers, Few::One(_)) { 0 } else { queue.drb };
-        if !unpaced || !bearers.radio.bearers.at(drb.into()).is_unlimited() {
+        if !pours || !bearers.radio.bearers.at(drb.into()).is_unlimited() {
             return false;
         }
         match queue.queue.pass(now, packet, driver) {

@@ -15,40 +15,48 @@ use justfull_run::tap::Listener;
 macro_rules! agenda {
     (
         $world:ident, $now:ident;
-        before cells { $($before:expr => $acts_before:expr;)+ }
-        after cells { $($after:expr => $acts_after:expr;)+ }
+        before cells {
+            $($before:expr => $acts_before:expr;)+
+            else $last_before:expr => $acts_last_before:expr;
+        }
+        after cells {
+            $($after:expr => $acts_after:expr;)+
+            else $last_after:expr => $acts_last_after:expr;
+        }
     ) => {
         impl<T: Listener> World<T> {
             /// The next instant at which a node before the cells acts.
             #[inline(always)]
             pub(super) fn next_before(&self) -> Instant {
                 let $world = self;
-                Instant::NEVER$(.min($before))+
+                ($last_before)$(.min($before))+
             }
 
             /// The next instant at which a node after the cells acts.
             #[inline(always)]
             pub(super) fn next_after(&self) -> Instant {
                 let $world = self;
-                Instant::NEVER$(.min($after))+
+                ($last_after)$(.min($after))+
             }
 
             /// Lets the first node before the cells that is due at `now` act.
-            #[inline]
+            #[inline(always)]
             pub(super) fn act_before(&mut self, now: Instant) {
                 let ($world, $now) = (self, now);
                 $(if $before == now {
                     return $acts_before;
                 })+
+                $acts_last_before
             }
 
             /// Lets the first node after the cells that is due at `now` act.
-            #[inline]
+            #[inline(always)]
             pub(super) fn act_after(&mut self, now: Instant) {
                 let ($world, $now) = (self, now);
                 $(if $after == now {
                     return $acts_after;
                 })+
+                $acts_last_after
             }
         }
     };
@@ -60,10 +68,10 @@ agenda! {
         world.links.uplink.next() => world.reach_servers(now);
         world.hosts.senders.next() => world.hosts.senders.act(now, &mut world.links);
         world.hosts.applications.next() => world.hosts.applications.act(now, &mut world.links);
-        world.proxy.as_deref().map_or(Instant::NEVER, Proxy::next) => world.act_proxy(now);
+        else world.proxy.as_deref().map_or(Instant::NEVER, Proxy::next) => world.act_proxy(now);
     }
     after cells {
         world.links.air.next() => world.reach_ues(now);
-        world.hosts.receivers.next() => world.hosts.receivers.act(now, &mut world.links);
+        else world.hosts.receivers.next() => world.hosts.receivers.act(now, &mut world.links);
     }
 }
