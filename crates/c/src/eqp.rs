@@ -262,7 +262,8 @@ impl Scheduler {
     }
 }
 
-/// The memory of `ues` without the borrowed data: collecting nothing in place allocates nothing.
+/// The memory of `ues` without the borrowed data. An in-place collection of nothing does not
+/// allocate.
 fn emptied(mut ues: Vec<UeDemand<'_>>) -> Vec<UeDemand<'static>> {
     ues.clear();
     ues.into_iter().map_while(|_| None).collect()

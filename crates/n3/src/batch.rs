@@ -27,7 +27,7 @@ pub(crate) struct Buffers {
     read: Vec<u8>,
     joins: Joins,
     pack: Pack,
-    /// The headers of datagrams that pass without others of their packet.
+    /// The headers of datagrams that pass while others of their packet do not.
     head: Vec<u8>,
     /// One inner packet with its headers.
     single: Vec<u8>,

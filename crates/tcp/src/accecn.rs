@@ -63,8 +63,8 @@ pub enum Agreed {
     Nothing,
 }
 
-/// A server's ECN mode after a SYN with these flags (section 3.1.2): all flags but none and RFC
-/// 3168's are an offer of accurate ECN.
+/// A server's ECN mode after a SYN with these flags (section 3.1.2). No flags mean no ECN, ECE and
+/// CWR alone the ECN of RFC 3168, all other flags accurate ECN.
 #[must_use]
 pub const fn offered(syn: Flags) -> Agreed {
     match syn {
