@@ -27,7 +27,7 @@ pub(crate) fn f1u(command: &F1uCommand) -> Result<(), Failure> {
     }
 }
 
-/// The socket of the box that is asked.
+/// The control socket of the box.
 fn socket(args: &F1uAskArgs) -> Result<PathBuf, Failure> {
     let of_file = args.config.as_ref().map(|file| read(file));
     let of_file = of_file.transpose()?.map(|config| PathBuf::from(config.operation.socket));

@@ -136,7 +136,7 @@ fn terms<'a>(given: impl Iterator<Item = (&'a str, String)>) -> String {
     })
 }
 
-/// The headings of the sections; one that would repeat the title of the page says what it holds.
+/// The headings of the sections. A heading equal to the title of the page becomes "Results".
 fn headings<'a>(comparison: &Comparison, families: &[Family<'a>]) -> Vec<&'a str> {
     let heading = |family: &Family<'a>| match family.label == comparison.title {
         true => "Results",
@@ -234,8 +234,7 @@ fn folded(summary: &str, body: &str) -> String {
     format!("<details class=\"figures\"><summary>{summary}</summary>\n{body}</details>\n")
 }
 
-/// The figure under a title without the label of its `section` and what follows it: headings say
-/// that.
+/// The figure under a title that ends before the label of its `section`, which is in a heading.
 fn figure_html(figure: &Figure, section: &str) -> String {
     let label = format!(": {section}");
     let end = figure.title.find(&label).filter(|_| !section.is_empty());

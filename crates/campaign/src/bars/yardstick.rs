@@ -4,7 +4,7 @@ use super::floors::OfFloor;
 use super::{Figures, Flow, LACKING, SLOT_MS, elastic};
 use std::collections::BTreeMap;
 
-/// Against which a case's runs are held.
+/// The reference values for the runs of a case.
 pub(super) struct Yardstick {
     goodput_mbit_s: f64,
     page_ms: Option<f64>,

@@ -164,8 +164,8 @@ fn sole_flow(chosen: &Chosen<'_>) -> Result<(), Failure> {
     }
 }
 
-/// The live flow of a command stands for the flow of the `simulated` run, which sent nothing: among
-/// those in its direction, the one with the most delivered packets.
+/// The flow of a command stands for the scenario's flow, which sends nothing in the live run: the
+/// flow in the same direction with the most delivered packets.
 fn stand_for(simulated: &RunResult, live: &mut RunResult) {
     let Some(flow) = simulated.flows.first() else { return };
     live.flows.retain(|live| live.name != flow.name);

@@ -86,7 +86,7 @@ impl Store {
             return Ok(store);
         }
         let bytes = usize::try_from(config.total.0).unwrap_or(usize::MAX);
-        // A packet comes before the one leaves that makes room for it.
+        // A new packet arrives before another leaves and makes room for it.
         let most = (bytes / CHUNK).saturating_add(LONGEST.div_ceil(BYTES));
         let refused = |_| {
             let source = "the memory is taken at the start";

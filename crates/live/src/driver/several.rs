@@ -65,7 +65,7 @@ impl Around for Beyond<'_> {
         self.side.record.entered(now, flow);
     }
 
-    /// The recorder counts calls.
+    /// A live run has no count of calls.
     fn count_call(&mut self) {}
 }
 
