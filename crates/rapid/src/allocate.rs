@@ -22,8 +22,11 @@ impl Control {
     }
 
     /// Reallocates the capacity of the UE at `index` if anything changed. Flows that stay idle cost
-    /// nothing.
+    /// nothing. A control without limits allocates nothing.
     pub(crate) fn share_out(&mut self, now: Instant, index: u32) {
+        if self.unlimited {
+            return;
+        }
         let rules = &self.rules;
         let ue = &mut self.ues[index];
         let unchanged = ue.together.is_some();

@@ -149,9 +149,7 @@ impl Control {
         for flow in state.flows.all() {
             self.flows[flow].change_radio();
         }
-        if !self.unlimited {
-            self.allocate(now, index);
-        }
+        self.allocate(now, index);
         Ok(())
     }
 
@@ -293,9 +291,7 @@ impl Control {
             self.flows[moved].position = position;
         }
         self.flows.remove(key);
-        if !self.unlimited {
-            self.allocate(now, index);
-        }
+        self.allocate(now, index);
         Ok(())
     }
 

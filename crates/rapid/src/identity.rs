@@ -35,7 +35,9 @@ impl Control {
                 flow.change_radio();
             }
             flows.push(key);
-            self.timers.arm(new, flow.deadline(&self.rules));
+            if !self.unlimited {
+                self.timers.arm(new, flow.deadline(&self.rules));
+            }
         }
         gone.clear();
         self.ues[old].flows = gone;
@@ -43,9 +45,7 @@ impl Control {
         self.allocate(now, old);
         self.timers.disarm(old);
         self.ues.remove(old);
-        if !self.unlimited {
-            self.allocate(now, new);
-        }
+        self.allocate(now, new);
         Ok(())
     }
 
@@ -63,9 +63,7 @@ impl Control {
         }
         let now = self.at(now);
         self.ues[index].most = most;
-        if !self.unlimited {
-            self.share_out(now, index);
-        }
+        self.share_out(now, index);
         Ok(())
     }
 

@@ -42,6 +42,25 @@ fn handles_of_removed_entries_are_refused_and_name_no_other() {
 }
 
 #[test]
+fn a_control_without_limits_sets_no_timer_and_no_window_whatever_happens_to_its_ues() {
+    let mut control = Control::new(&ControlConfig::None(NoneConfig {})).expect("valid");
+    let [cell, other_cell] = [control.add_cell(), control.add_cell()];
+    let [ue, other] = [cell, other_cell].map(|cell| control.add_ue(at(0), cell).expect("known"));
+    let [first, second] = [ue, other].map(|ue| control.open(at(0), ue, &OPENING).expect("known"));
+    control.merge_ues(at(1), other, ue).expect("both are known");
+    control.limit_ue(at(2), ue, Some(1.0)).expect("known");
+    control.on_report(at(3), ue, &report(3, 1000, 0)).expect("sane");
+    control.move_ue(at(4), ue, other_cell).expect("known");
+    assert_eq!(control.next_timer(), None);
+    control.on_timer(at(100_000));
+    for flow in [first, second] {
+        assert_eq!(control.view(flow).map(|view| view.windows), Some(Windows::UNLIMITED));
+    }
+    control.close(at(100_001), first).expect("open");
+    assert_eq!(control.view(second).map(|view| view.windows), Some(Windows::UNLIMITED));
+}
+
+#[test]
 fn time_that_goes_back_stands_still() {
     let (mut control, _, ue) = one_ue();
     control.on_report(at(100), ue, &report(1, 1000, 0)).expect("sane");
