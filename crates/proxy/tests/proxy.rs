@@ -31,6 +31,8 @@ mod crowd;
 mod faults;
 #[path = "proxy/hosts.rs"]
 mod hosts;
+#[path = "proxy/keepalived.rs"]
+mod keepalived;
 #[path = "proxy/loops.rs"]
 mod loops;
 #[path = "proxy/random.rs"]

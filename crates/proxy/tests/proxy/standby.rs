@@ -12,7 +12,7 @@ const SIDES: [(Place, &str, &str); 2] = [(Place::Ue, "ran", "45"), (Place::Serve
 const SETTINGS: &str = "unknown = \"reset\"\nports = [\"1024-65535\"]\n";
 
 /// Runs each line as the arguments of an `ip` command on a host.
-fn ip(chain: &Chain, place: Place, lines: &str) {
+pub(crate) fn ip(chain: &Chain, place: Place, lines: &str) {
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let run = || Command::new("ip").args(line.split_whitespace()).output();
         let output = chain.inside(place, run).expect("it starts");
@@ -28,14 +28,21 @@ fn anchor(chain: &Chain, place: Place) -> Child {
 }
 
 /// Two hosts between the UEs and the server of the first chain.
-struct Pair {
-    active: World,
-    standby: World,
+pub(crate) struct Pair {
+    pub(crate) active: World,
+    pub(crate) standby: World,
 }
 
 impl Pair {
     /// Builds both hosts; the active host has the addresses.
     fn new() -> Self {
+        let pair = Self::without_addresses();
+        pair.move_to(&pair.active);
+        pair
+    }
+
+    /// Builds both hosts; no host has the addresses.
+    pub(crate) fn without_addresses() -> Self {
         let [active, standby] = [0; 2].map(|_| World::new(SETTINGS));
         let pair = Self { active, standby };
         for (side, (place, link, net)) in SIDES.into_iter().enumerate() {
@@ -84,7 +91,6 @@ impl Pair {
                 ),
             );
         }
-        pair.move_to(&pair.active);
         pair
     }
 
@@ -109,12 +115,17 @@ impl Pair {
 }
 
 /// Both ends of a connection that has carried data in both directions.
-struct Both {
-    client: TcpStream,
-    server: TcpStream,
+pub(crate) struct Both {
+    pub(crate) client: TcpStream,
+    pub(crate) server: TcpStream,
 }
 
-fn connected(pair: &Pair, number: u8, at: SocketAddr, accepted: &Receiver<TcpStream>) -> Both {
+pub(crate) fn connected(
+    pair: &Pair,
+    number: u8,
+    at: SocketAddr,
+    accepted: &Receiver<TcpStream>,
+) -> Both {
     let client = pair.active.connect(number, at, 0).expect("it connects");
     let both = Both { client, server: accepted.recv_timeout(LIMIT).expect("it is accepted") };
     both.passes();
@@ -131,17 +142,17 @@ impl Both {
         }
     }
 
-    fn is_reset(mut end: &TcpStream) -> bool {
+    pub(crate) fn is_reset(mut end: &TcpStream) -> bool {
         let ended = end.read(&mut [0; 16]).map_err(|e| e.kind());
         ended == Err(io::ErrorKind::ConnectionReset)
     }
 }
 
-fn speak(mut end: &TcpStream) {
+pub(crate) fn speak(mut end: &TcpStream) {
     end.write_all(b"more").expect("it is sent");
 }
 
-fn listening(pair: &Pair, family: usize) -> (SocketAddr, Receiver<TcpStream>) {
+pub(crate) fn listening(pair: &Pair, family: usize) -> (SocketAddr, Receiver<TcpStream>) {
     let (give, accepted): (Sender<TcpStream>, _) = channel();
     let at = pair.active.serve(family, move |stream| {
         // The send fails if the test has ended.
