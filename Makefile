@@ -19,7 +19,7 @@ help:
 	@echo 'make package    a .deb and a static program in target/package, tried on a clean Debian'
 	@echo 'make install    the C library for base stations, in PREFIX (/usr/local); DESTDIR as usual'
 	@echo 'make bench      time the standard workload and the page against their floors'
-	@echo 'make soak       hours: long tests, mutated inputs, fresh worlds, fuzzing, mutants'
+	@echo 'make soak       hours: long tests, mutated inputs, fresh cases and worlds, fuzzing, mutants'
 	@echo 'make fuzz       run each fuzz target for a minute (stable Rust, a C++ compiler)'
 	@echo '                seeds: fuzz/seeds; with nightly also:'
 	@echo '                cargo fuzz run trace fuzz/corpus/trace fuzz/seeds/trace'

@@ -16,6 +16,7 @@ mod mutate;
 mod notice;
 mod package;
 mod process;
+mod properties;
 mod python;
 mod site;
 mod soak;
@@ -80,6 +81,8 @@ cargo xtask <command>
   python                       the Python package: the wheel that is given away, its types, its \
                      tests
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each by default
+  properties [--for TIME | --seed N]
+                               the property tests with fresh cases, 10 minutes by default
   swarm [--for TIME]           random worlds from fresh seeds, 10 minutes by default; \
                      prints and shrinks what fails
   mutants [AREA...]            change the algorithms one place at a time; every change must make a \
@@ -167,6 +170,7 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["python"] => python::given_away(&root()),
         ["site"] => site::run(&root()),
         ["fuzz", rest @ ..] => fuzz::run(&root(), rest),
+        ["properties", rest @ ..] => properties::run(&root(), rest),
         ["swarm", rest @ ..] => swarm::run(&root(), rest),
         ["mutants", rest @ ..] => mutants::run(&root(), rest),
         ["help" | "--help" | "-h"] => {

@@ -1,24 +1,27 @@
 //! `cargo xtask soak`: checks that are too long for every change: the long tests, the site, the
-//! packages, the tables of `docs/guide/slow-bearers.md`, the proxy beside its rivals, fresh worlds,
-//! mutated inputs, each fuzz target for minutes and mutants of the algorithms. After a failed part
-//! the others still run; the last lines show the result of each.
+//! packages, the tables of `docs/guide/slow-bearers.md`, the proxy beside its rivals, mutated
+//! inputs, fresh cases of property tests, fresh worlds, each fuzz target for minutes and mutants
+//! of the algorithms. After a failed part the others still run; the last lines show the result of
+//! each.
 
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{Failure, Outcome, fuzz, mutate, package, process, site};
+use crate::{Failure, Outcome, fuzz, mutate, package, process, properties, site};
 
 /// Seconds for which each fuzz target runs.
 const FUZZ_SECONDS: &str = "300";
 /// Time for fresh worlds.
 const SWARM: &str = "30m";
+/// Time for fresh cases of property tests.
+const PROPERTIES: &str = "30m";
 
 struct Part {
     name: &'static str,
     run: fn(&Path) -> Outcome,
 }
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     Part { name: "long tests", run: long_tests },
     Part { name: "site", run: site::run },
     Part { name: "packages", run: |root| package::run(root, &package::parse(&[])?) },
@@ -26,6 +29,7 @@ const PARTS: [Part; 10] = [
     Part { name: "slow bearers", run: |root| own(root, &["docs", "slow-bearers", "--check"]) },
     Part { name: "the proxy beside others", run: |root| own(root, &["bench", "proxy", "--ci"]) },
     Part { name: "mutated inputs", run: |root| mutate::run(root, &mutate::Plan::default()) },
+    Part { name: "property tests", run: |root| properties::run(root, &["--for", PROPERTIES]) },
     Part { name: "fresh worlds", run: |root| own(root, &["swarm", "--for", SWARM]) },
     Part { name: "fuzz targets", run: |root| fuzz::run(root, &["--seconds", FUZZ_SECONDS]) },
     Part { name: "mutants of algorithms", run: |root| own(root, &["mutants"]) },

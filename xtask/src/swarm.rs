@@ -79,7 +79,7 @@ fn parse<'a>(args: &[&'a str]) -> Outcome<Options<'a>> {
 }
 
 /// A time in whole seconds, minutes or hours; at least a second.
-fn seconds(text: &str) -> Option<Duration> {
+pub(crate) fn seconds(text: &str) -> Option<Duration> {
     let (number, unit) =
         text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let factor = match unit {
