@@ -239,11 +239,14 @@ fn clippy(root: &Path) -> Outcome {
     process::must_succeed(process::cargo(root).args(arguments))
 }
 
-/// Builds the program without its features, and with each alone: no build may warn.
+/// Checks the program without its features, and with each alone: no check may warn. `unified` has
+/// the dependencies checked with the features that [`clippy`] gave them.
 fn features(root: &Path) -> Outcome {
-    [""].into_iter().chain(FEATURES).try_for_each(|feature| {
-        let build = ["clippy", "-p", "justfull", "--no-default-features", "--features", feature];
-        process::must_succeed(process::cargo(root).args(build).args(["--", "-D", "warnings"]))
+    let each = FEATURES.map(|feature| format!("justfull/{feature}"));
+    std::iter::once("").chain(each.iter().map(String::as_str)).try_for_each(|feature| {
+        let mut check = process::cargo(root);
+        check.args(["clippy", "-p", "justfull", "-p", "justfull-unified", "--no-default-features"]);
+        process::must_succeed(check.args(["--features", feature, "--", "-D", "warnings"]))
     })
 }
 

@@ -9,7 +9,7 @@ use super::tree::Tree;
 pub(crate) const PURE: [&str; 7] = ["base", "phy", "queue", "ran", "tcp", "rapid", "nru"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 26] = [
+const ARROWS: [(&str, &[&str]); 27] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
@@ -53,10 +53,11 @@ const ARROWS: [(&str, &[&str]); 26] = [
         "py",
         &[
             "base", "queue", "ran", "tcp", "run", "sim", "trace", "scenario", "lab", "report",
-            "campaign",
+            "campaign", "unified",
         ],
     ),
-    ("xtask", &[]),
+    ("unified", &[]),
+    ("xtask", &["unified"]),
 ];
 
 /// Members that the tests of a driver may use.
