@@ -56,6 +56,9 @@ impl Profile {
     }
 }
 
+/// The package whose examples are the programs of the workloads.
+const PACKAGE: &str = "justfull-sim";
+
 /// Rounds of the calibration loop, and of every workload without its own number.
 const ROUNDS: usize = 40;
 
@@ -212,6 +215,10 @@ pub(crate) fn run(root: &Path, profile: Profile, enforce: bool) -> Outcome {
 /// # Errors
 /// A count that is above its floor.
 pub(crate) fn counts(root: &Path) -> Outcome {
+    // In one build the library for C is compiled beside the long units of the workloads.
+    let mut all = cargo_build(root, Profile::Release, PACKAGE);
+    all.args(["-p", "justfull-c", "--lib"]).args(examples().into_iter().chain(c::examples()));
+    process::must_succeed(&mut all)?;
     let programs = programs(root, Profile::Release)?;
     let counted = count(&programs)?;
     let mut series = Vec::with_capacity(WORKLOADS.len());
@@ -225,10 +232,18 @@ pub(crate) fn counts(root: &Path) -> Outcome {
 
 /// Builds the program of each workload, all at once, each on a core.
 fn programs(root: &Path, profile: Profile) -> Outcome<Vec<PathBuf>> {
-    let mut all = cargo_build(root, profile, "justfull-sim");
-    process::must_succeed(all.arg("--examples"))?;
-    let one = |workload: Workload| build(root, profile, "justfull-sim", workload.program);
+    let mut all = cargo_build(root, profile, PACKAGE);
+    process::must_succeed(all.args(examples()))?;
+    let one = |workload: Workload| build(root, profile, PACKAGE, workload.program);
     WORKLOADS.into_iter().map(one).collect()
+}
+
+/// The programs of the workloads as cargo's arguments. The package has another, `site_bench`, that
+/// takes as long to build as each of them.
+fn examples() -> Vec<&'static str> {
+    let mut names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.program).collect();
+    names.dedup();
+    names.into_iter().flat_map(|name| ["--example", name]).collect()
 }
 
 /// Counts the instructions of each workload that has a limit of them, all at once: no load changes

@@ -1,4 +1,4 @@
-/* The load of crates/ran/examples/gate_bench.rs through the library: gate_bench --json KIND PACKETS. */
+/* The load of crates/sim/examples/gate_bench.rs through the library: gate_bench --json KIND PACKETS. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

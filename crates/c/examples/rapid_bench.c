@@ -1,4 +1,4 @@
-/* The load of crates/rapid/examples/control_bench.rs through the library: rapid_bench --json KIND
+/* The load of crates/sim/examples/control_bench.rs through the library: rapid_bench --json KIND
  * STEPS. */
 #include <inttypes.h>
 #include <stdio.h>

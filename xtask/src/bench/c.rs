@@ -1,15 +1,17 @@
 //! `cargo xtask bench c`: compares the cost of calls of the C library with the same calls in Rust:
 //! for the gate per packet, for RAPID's control per step of its load.
 //!
-//! The programs are `crates/ran/examples/gate_bench.rs` and `crates/c/examples/gate_bench.c`, and
-//! `crates/rapid/examples/control_bench.rs` and `crates/c/examples/rapid_bench.c`: each pair has
-//! the same load. Each program runs a short load and a load three times as long. The difference of
-//! their instructions, less the same difference of the load without calls, is the cost.
+//! The programs are `gate_bench.rs` and `control_bench.rs` in `crates/sim/examples`, beside the
+//! other workloads whose build they share, and `gate_bench.c` and `rapid_bench.c` in
+//! `crates/c/examples`: each pair has the same load. Each program runs a short load and a load
+//! three times as long. The difference of their instructions, less the same difference of the load
+//! without calls, is the cost.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::ScopedJoinHandle;
 
-use super::counted;
+use super::counted::{self, Counted};
 use crate::{Failure, Outcome, process};
 
 /// Items of the short and the long load.
@@ -20,7 +22,6 @@ const CEILING: f64 = 1.2;
 
 /// Two programs with one load.
 struct Pair {
-    package: &'static str,
     rust: &'static str,
     c: &'static str,
     kinds: &'static [&'static str],
@@ -29,18 +30,8 @@ struct Pair {
 /// The measured loads. Gate: offers and polls, without and with a report of each departure and
 /// slot. Control: samples, reports and timers.
 const PAIRS: [Pair; 2] = [
-    Pair {
-        package: "justfull-ran",
-        rust: "gate_bench",
-        c: "gate_bench",
-        kinds: &["fixed", "drql"],
-    },
-    Pair {
-        package: "justfull-rapid",
-        rust: "control_bench",
-        c: "rapid_bench",
-        kinds: &["rapid", "equal_share"],
-    },
+    Pair { rust: "gate_bench", c: "gate_bench", kinds: &["fixed", "drql"] },
+    Pair { rust: "control_bench", c: "rapid_bench", kinds: &["rapid", "equal_share"] },
 ];
 
 /// The loads with a limit of [`CEILING`].
@@ -51,6 +42,11 @@ struct Cost {
     kind: &'static str,
     rust: f64,
     c: f64,
+}
+
+/// The programs in Rust as cargo's arguments.
+pub(super) fn examples() -> impl Iterator<Item = &'static str> {
+    PAIRS.iter().flat_map(|pair| ["--example", pair.rust])
 }
 
 pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
@@ -69,7 +65,7 @@ pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
 
 /// Compares the results of a pair, and its costs if valgrind is present.
 fn measure(root: &Path, pair: &Pair) -> Outcome<Vec<Cost>> {
-    let rust = super::build(root, super::Profile::Release, pair.package, pair.rust)?;
+    let rust = super::build(root, super::Profile::Release, super::PACKAGE, pair.rust)?;
     let c = compiled(root, pair, &rust)?;
     for kind in pair.kinds {
         let [one, other] = [&rust, &c].map(|program| {
@@ -85,8 +81,7 @@ fn measure(root: &Path, pair: &Pair) -> Outcome<Vec<Cost>> {
     if !counted::possible() {
         return Ok(Vec::new());
     }
-    let kinds = pair.kinds.iter();
-    kinds.map(|kind| Ok(Cost { kind, rust: cost(&rust, kind)?, c: cost(&c, kind)? })).collect()
+    costs(pair, [&rust, &c])
 }
 
 /// The load in C, linked with the library of the release profile.
@@ -102,14 +97,40 @@ fn compiled(root: &Path, pair: &Pair, beside: &Path) -> Outcome<PathBuf> {
     Ok(program)
 }
 
-/// Instructions for an item of load `kind`, less the instructions of the load generator.
-fn cost(program: &Path, kind: &str) -> Outcome<f64> {
-    let [short, long] = ITEMS;
-    let count = |kind: &str| -> Outcome<f64> {
-        let count = |items: u64| counted::count(program, &[kind, &items.to_string()], false);
-        Ok((count(long)?.instructions - count(short)?.instructions) as f64 / (long - short) as f64)
-    };
-    Ok(count(kind)? - count("load")?)
+/// Instructions for an item of each kind in Rust and through C, less the instructions of the load
+/// generator. All programs run at once: no load changes the counts.
+fn costs(pair: &Pair, programs: [&Path; 2]) -> Outcome<Vec<Cost>> {
+    let counts = std::thread::scope(|scope| {
+        let start = |kind: &'static str| {
+            programs.map(|program| {
+                ITEMS.map(|items| {
+                    let words = [kind.to_owned(), items.to_string()];
+                    scope.spawn(move || {
+                        counted::count(program, &words.each_ref().map(String::as_str), false)
+                    })
+                })
+            })
+        };
+        let started: Vec<_> = ["load"].iter().chain(pair.kinds).map(|kind| start(kind)).collect();
+        let each = started.into_iter().map(|of_kind| {
+            let [rust, c] = of_kind.map(for_an_item);
+            Ok([rust?, c?])
+        });
+        each.collect::<Outcome<Vec<[f64; 2]>>>()
+    })?;
+    let (load, counts) = counts.split_first().expect("the load is the first");
+    let costs = pair.kinds.iter().zip(counts);
+    let cost =
+        |kind, count: &[f64; 2]| Cost { kind, rust: count[0] - load[0], c: count[1] - load[1] };
+    Ok(costs.map(|(kind, count)| cost(*kind, count)).collect())
+}
+
+/// Instructions for an item, from the threads that count the [`ITEMS`].
+fn for_an_item(threads: [ScopedJoinHandle<'_, Outcome<Counted>>; 2]) -> Outcome<f64> {
+    let [short, long] =
+        threads.map(|thread| Ok(thread.join().expect("it does not panic")?.instructions));
+    let ([few, many], [short, long]) = (ITEMS, [short?, long?]);
+    Ok((long - short) as f64 / (many - few) as f64)
 }
 
 fn report(costs: &[Cost]) -> String {
