@@ -30,6 +30,7 @@ mod live;
 mod n3;
 mod page;
 mod proxy;
+mod senders;
 mod site;
 
 use std::path::{Path, PathBuf};
@@ -303,6 +304,11 @@ pub(crate) fn run_c(root: &Path, enforce: bool) -> Outcome {
 /// `cargo xtask bench growth`.
 pub(crate) fn run_growth(root: &Path, enforce: bool) -> Outcome {
     growth::run(root, enforce)
+}
+
+/// `cargo xtask bench senders`.
+pub(crate) fn run_senders(root: &Path, enforce: bool) -> Outcome {
+    senders::run(root, enforce)
 }
 
 /// `cargo xtask bench site`.

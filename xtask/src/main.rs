@@ -70,6 +70,7 @@ cargo xtask <command>
                      cell of S1
   bench live [--ci]            throughput and lateness of live runs against a plain forwarder and \
                      a bare loop
+  bench senders [--ci]         count what Prague and BBRv3 cost for a packet, beside CUBIC
   bench site [--ci]            time 64 cells of 100 UEs, and weigh a quiet UE
   bench f1u [--ci]             packets a second through the box on F1-U, beside a plain forwarder
   bench n3 [--ci]              what the proxy costs inside tunnels beside its cost at SGi
@@ -155,6 +156,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "eqp", "--ci"] => bench::run_eqp(&root(), true),
         ["bench", "growth"] => bench::run_growth(&root(), false),
         ["bench", "growth", "--ci"] => bench::run_growth(&root(), true),
+        ["bench", "senders"] => bench::run_senders(&root(), false),
+        ["bench", "senders", "--ci"] => bench::run_senders(&root(), true),
         ["bench", "site"] => bench::run_site(&root(), false),
         ["bench", "site", "--ci"] => bench::run_site(&root(), true),
         ["bench", "live"] => bench::run_live(&root(), false),

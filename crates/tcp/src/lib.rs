@@ -59,6 +59,7 @@ mod delay_round;
 mod hystart;
 pub mod kernel;
 pub mod media;
+mod numbers;
 mod pacer;
 mod prr;
 mod rack;

@@ -38,6 +38,7 @@
 mod model;
 mod phases;
 mod probe_rtt;
+mod seen;
 #[cfg(test)]
 mod tests;
 
@@ -45,12 +46,14 @@ use super::CongestionController;
 use crate::control::{
     AckSample, Birth, Congestion, CongestionCause, IdleRestart, Lost, RecoveryState, Sent,
 };
-use crate::rate::{bytes_per_second as rate_of, least_burst};
+use crate::numbers::{real, whole};
+use crate::rate::least_burst;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Rng, choice, params};
 use model::Model;
 use phases::{Cycle, FullBandwidth, Phase};
 use probe_rtt::ProbeRtt;
+use seen::Seen;
 
 /// Pace at 99 % of the estimated bandwidth so that queues drain (`BBRPacingMarginPercent`).
 const PACING_MARGIN: f64 = 0.99;
@@ -159,6 +162,10 @@ pub struct Bbr3 {
     phase: Phase,
     cwnd: u64,
     pacing: BitRate,
+    /// The bandwidth and the phase that the rate follows, once the pipe has been full.
+    paced: Option<(u64, Phase)>,
+    /// Least data in flight with room for bursts at the rate.
+    room: u64,
     seen_rtt: bool,
     model: Model,
     full: FullBandwidth,
@@ -189,13 +196,15 @@ impl Bbr3 {
         let mss = u64::from(birth.mss);
         let initial_window = birth.initial_window.max(mss);
         let nominal = initial_window as f64 / 0.001;
-        Ok(Self {
+        let mut control = Self {
             constants,
             mss,
             initial_window,
             phase: Phase::Startup,
             cwnd: initial_window,
-            pacing: rate(nominal, constants.startup_gain),
+            pacing: BitRate(0),
+            paced: None,
+            room: 0,
             seen_rtt: false,
             model: Model::default(),
             full: FullBandwidth::default(),
@@ -207,7 +216,15 @@ impl Bbr3 {
             recovery_round: 0,
             undo: None,
             rng: Rng::stream(birth.key, "bbr3"),
-        })
+        };
+        control.pace(rate(nominal, constants.startup_gain));
+        Ok(control)
+    }
+
+    fn pace(&mut self, pacing: BitRate) {
+        self.pacing = pacing;
+        self.paced = None;
+        self.room = (BURSTS * self.burst()).max(MIN_WINDOW * self.mss);
     }
 
     fn pacing_gain(&self) -> f64 {
@@ -230,8 +247,10 @@ impl Bbr3 {
 
     /// `gain` x `bandwidth` x smallest RTT; the initial window before the first RTT.
     fn bdp(&self, bandwidth: u64, gain: f64) -> u64 {
-        let Some(min_rtt) = self.probe_rtt.min_rtt else { return self.initial_window };
-        (bandwidth as f64 * min_rtt.as_secs_f64() * gain) as u64
+        if self.probe_rtt.min_rtt.is_none() {
+            return self.initial_window;
+        }
+        whole(real(bandwidth) * self.probe_rtt.seconds * gain)
     }
 
     /// Bytes that leave together: about a millisecond's worth (`BBR.send_quantum`).
@@ -241,8 +260,7 @@ impl Bbr3 {
 
     /// `bytes` with room for bursts (`BBRQuantizationBudget`).
     fn with_bursts(&self, bytes: u64) -> u64 {
-        let least = (BURSTS * self.burst()).max(MIN_WINDOW * self.mss);
-        bytes.max(least) + if self.phase == Phase::Up { 2 * self.mss } else { 0 }
+        bytes.max(self.room) + if self.phase == Phase::Up { 2 * self.mss } else { 0 }
     }
 
     /// The data in flight that a window of `gain` BDPs holds (`BBRInflight`).
@@ -267,9 +285,18 @@ impl Bbr3 {
 
     /// Follows the bandwidth at `gain`. Until the pipe has been full the rate never falls.
     fn set_pacing(&mut self, gain: f64) {
-        let wanted = rate(self.model.bandwidth() as f64, gain);
+        let wanted = rate(real(self.model.bandwidth()), gain);
         if self.full.reached || wanted > self.pacing {
-            self.pacing = wanted;
+            self.pace(wanted);
+        }
+    }
+
+    /// Follows the bandwidth at the gain of the phase.
+    fn follow_bandwidth(&mut self) {
+        let followed = Some((self.model.bandwidth(), self.phase));
+        if self.paced != followed {
+            self.set_pacing(self.pacing_gain());
+            self.paced = followed.filter(|_| self.full.reached);
         }
     }
 
@@ -278,13 +305,13 @@ impl Bbr3 {
         if !self.seen_rtt && !srtt.is_zero() {
             self.seen_rtt = true;
             let nominal = self.cwnd as f64 / srtt.as_secs_f64();
-            self.pacing = rate(nominal, self.constants.startup_gain);
+            self.pace(rate(nominal, self.constants.startup_gain));
         }
     }
 
     /// Moves the window towards its target by the bytes acknowledged, and bounds it
     /// (`BBRSetCwnd`).
-    fn set_cwnd(&mut self, sample: &AckSample) {
+    fn set_cwnd(&mut self, sample: &Seen) {
         let bandwidth = self.model.bandwidth();
         let extra = self.extra_acked(bandwidth);
         let most = self.with_bursts(self.bdp(bandwidth, self.cwnd_gain()) + extra);
@@ -306,6 +333,24 @@ impl Bbr3 {
         self.cwnd = self.cwnd.min(bound);
     }
 
+    #[inline(never)]
+    fn acknowledge(&mut self, sample: &Seen) {
+        self.follow_recovery(sample.recovery);
+        self.update_latest(sample);
+        self.update_bounds(sample);
+        self.update_aggregation(sample);
+        self.check_full_bandwidth(sample);
+        self.check_startup(sample);
+        self.check_drain(sample);
+        self.update_cycle(sample);
+        self.update_min_rtt(sample);
+        self.check_probe_rtt(sample);
+        self.advance_latest(sample);
+        self.see_rtt(sample.srtt);
+        self.follow_bandwidth();
+        self.set_cwnd(sample);
+    }
+
     fn save_cwnd(&mut self) {
         let undisturbed = self.recovery < RecoveryState::Recovery && self.phase != Phase::ProbeRtt;
         self.prior_cwnd = if undisturbed { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
@@ -319,35 +364,18 @@ impl Bbr3 {
     }
 }
 
-/// The delivery rate of a sample; none without a valid interval.
-fn sampled_rate(sample: &AckSample) -> Option<u64> {
-    let interval = sample.interval?;
-    Some(rate_of(sample.delivered - sample.prior_delivered, interval))
-}
-
 /// `gain` times `bytes_per_second`, less the margin.
 fn rate(bytes_per_second: f64, gain: f64) -> BitRate {
-    BitRate((bytes_per_second * gain * PACING_MARGIN * 8.0) as u64)
+    BitRate(whole(bytes_per_second * gain * PACING_MARGIN * 8.0))
 }
 
 impl CongestionController for Bbr3 {
     fn on_sent(&mut self, _: &Sent) {}
 
+    // Inlined, so that the engine computes only the fields that are read.
+    #[inline(always)]
     fn on_ack(&mut self, sample: &AckSample) {
-        self.follow_recovery(sample.recovery);
-        self.update_latest(sample);
-        self.update_bounds(sample);
-        self.update_aggregation(sample);
-        self.check_full_bandwidth(sample);
-        self.check_startup(sample);
-        self.check_drain(sample);
-        self.update_cycle(sample);
-        self.update_min_rtt(sample);
-        self.check_probe_rtt(sample);
-        self.advance_latest(sample);
-        self.see_rtt(sample.srtt);
-        self.set_pacing(self.pacing_gain());
-        self.set_cwnd(sample);
+        self.acknowledge(&Seen::of(sample));
     }
 
     fn on_congestion(&mut self, event: &Congestion) {

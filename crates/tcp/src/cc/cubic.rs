@@ -32,6 +32,7 @@ use crate::control::{
     AckSample, Birth, Congestion, CongestionCause, IdleRestart, RecoveryState, Sent,
 };
 use crate::hystart::{Detector, Growth};
+use crate::numbers::whole;
 use count::Count;
 
 pub use crate::hystart::HyStart;
@@ -246,13 +247,6 @@ impl Cubic {
         self.curve.cwnd += add;
         acked - add
     }
-}
-
-/// The whole part of `x`, which is not negative and below 2^63. This conversion and the conversions
-/// of integers to floats are signed: unsigned ones take several times the instructions.
-#[inline]
-const fn whole(x: f64) -> u64 {
-    (x as i64).cast_unsigned()
 }
 
 impl CongestionController for Cubic {

@@ -39,12 +39,15 @@
 //! `udp-prague` does (two in T, down to 150 B). Windows are real numbers. `linux` grows while the
 //! window or most of it is in use.
 
+mod seen;
 mod udp;
 
 use super::CongestionController;
 use crate::control::{AckSample, Birth, Congestion, CongestionCause, IdleRestart, Sent};
+use crate::numbers::{ceil, floor, real, seconds, whole};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, choice, params};
+use seen::Seen;
 
 choice! {
     /// Whose Prague.
@@ -105,11 +108,6 @@ const PATIENCE: (f64, f64) = (7.0, 1_920_000.0);
 const LEAST_PACKET: f64 = 150.0;
 /// `udp-prague`: SRTT in seconds up to which it controls the rate.
 const SHORT: f64 = 0.002;
-
-/// Seconds.
-fn seconds(duration: Duration) -> f64 {
-    duration.as_secs_f64()
-}
 
 /// The amount that a loss took off, for the case that it was spurious.
 #[derive(Clone, Copy, Debug, Default)]
@@ -218,15 +216,15 @@ impl Prague {
 
     fn publish_window(&mut self) {
         if self.udp {
-            let packets = libm::floor(self.window * self.mss * (1.0 + OFFSET[1]) / self.size + 1.0);
-            self.cwnd = ((packets.max(2.0) * self.size) as u64).max(self.mss as u64);
+            let packets = floor(self.window * self.mss * (1.0 + OFFSET[1]) / self.size + 1.0);
+            self.cwnd = whole(packets.max(2.0) * self.size).max(whole(self.mss));
         } else {
-            self.cwnd = (self.whole.max(1.0) * self.mss) as u64;
+            self.cwnd = whole(self.whole.max(1.0) * self.mss);
         }
     }
 
     fn publish_rate(&mut self, rate: f64) {
-        self.pacing = BitRate((rate.max(LEAST_RATE) * 8.0) as u64);
+        self.pacing = BitRate(whole(rate.max(LEAST_RATE) * 8.0));
     }
 
     /// `linux`: it behaves as if its RTT were the virtual one.
@@ -250,12 +248,13 @@ impl Prague {
     }
 
     /// Alpha moves once T is over and the data that left at its begin is acknowledged.
-    fn update_alpha(&mut self, sample: &AckSample, virtual_rtt: f64) {
-        let round = has_left_since(sample, self.alpha_at);
+    fn update_alpha(&mut self, sample: &Seen, virtual_rtt: f64) {
+        if !sample.has_left_since(self.alpha_at) {
+            return;
+        }
         let waits = self.udp || self.is_independent();
-        let elapsed = seconds(sample.now.since(self.alpha_at));
         let least = if self.udp { virtual_rtt } else { self.target };
-        if !round || waits && elapsed < least {
+        if waits && seconds(sample.now.since(self.alpha_at)) < least {
             return;
         }
         if self.udp || self.saw_mark {
@@ -277,9 +276,9 @@ impl Prague {
     }
 
     /// The first mark of a T.
-    fn reduce(&mut self, sample: &AckSample, virtual_rtt: f64) {
+    fn reduce(&mut self, sample: &Seen, virtual_rtt: f64) {
         if let Some(since) = self.reducing {
-            let over = has_left_since(sample, since)
+            let over = sample.has_left_since(since)
                 && (!self.udp || seconds(sample.now.since(since)) >= virtual_rtt);
             if !over {
                 return;
@@ -290,7 +289,7 @@ impl Prague {
             return;
         }
         self.reducing = Some(sample.now);
-        self.patience = PATIENCE.0 + libm::floor(self.rate / PATIENCE.1);
+        self.patience = PATIENCE.0 + floor(self.rate / PATIENCE.1);
         let held = !self.udp && self.is_independent();
         if held && seconds(sample.now.since(self.reduced_at)) < self.target {
             return;
@@ -333,7 +332,7 @@ impl Prague {
 
     /// `linux`: the window of the engine follows W by a packet at a time.
     fn follow(&mut self) {
-        let aim = libm::ceil(self.window).max(2.0);
+        let aim = ceil(self.window).max(2.0);
         if self.whole > aim {
             self.whole -= 1.0;
             self.ssthresh = self.whole;
@@ -343,10 +342,12 @@ impl Prague {
         self.publish_window();
     }
 
-    fn grow_linux(&mut self, sample: &AckSample, srtt: f64) {
-        let mut unmarked = sample.acked.saturating_sub(sample.ce_bytes) as f64;
-        let used = sample.max_in_flight as f64 >= 0.75 * self.cwnd as f64;
-        let may = used || sample.may_grow(self.cwnd, self.in_slow_start());
+    fn grow_linux(&mut self, sample: &Seen, srtt: f64) {
+        let mut unmarked = real(sample.acked.saturating_sub(sample.ce_bytes));
+        let used = real(sample.max_in_flight) >= 0.75 * real(self.cwnd);
+        let may = used
+            || sample.window_limited
+            || self.in_slow_start() && self.cwnd < 2 * sample.max_in_flight;
         if unmarked <= 0.0 || self.losing.is_some() || !may {
             return;
         }
@@ -366,7 +367,7 @@ impl Prague {
         }
     }
 
-    fn ack_linux(&mut self, sample: &AckSample) {
+    fn ack_linux(&mut self, sample: &Seen) {
         let srtt = seconds(sample.srtt);
         let virtual_rtt = srtt.max(self.target);
         self.reduce(sample, virtual_rtt);
@@ -391,36 +392,37 @@ impl Prague {
         self.by_rate = low;
     }
 
-    fn set_linux_pace(&mut self, sample: &AckSample, srtt: f64, virtual_rtt: f64) {
-        if self.rules_rate() {
-            return self.pace_in_halves(sample.now, virtual_rtt);
-        }
-        let flight = libm::floor(self.window).max(sample.in_flight as f64 / self.mss);
-        self.rate = if srtt > 0.0 { flight * self.mss / srtt } else { 0.0 }.max(LEAST_RATE);
-        let early = self.whole < self.ssthresh / 2.0;
-        self.publish_rate(if early { 2.0 * self.rate } else { self.rate });
-    }
-}
-
-/// True if `sample` acknowledges a segment that left after the acknowledgement of `since`, or with
-/// it.
-fn has_left_since(sample: &AckSample, since: Instant) -> bool {
-    sample.rtt.is_some_and(|rtt| sample.now - rtt >= since)
-}
-
-impl CongestionController for Prague {
-    fn on_sent(&mut self, _: &Sent) {}
-
-    fn on_ack(&mut self, sample: &AckSample) {
-        if sample.srtt.is_zero() {
-            return;
-        }
+    #[inline(never)]
+    fn acknowledge(&mut self, sample: &Seen) {
         self.marks += sample.ce_bytes;
         if self.udp {
             self.ack_udp(sample);
         } else {
             self.ack_linux(sample);
         }
+    }
+
+    fn set_linux_pace(&mut self, sample: &Seen, srtt: f64, virtual_rtt: f64) {
+        if self.rules_rate() {
+            return self.pace_in_halves(sample.now, virtual_rtt);
+        }
+        let flight = floor(self.window).max(real(sample.in_flight) / self.mss);
+        self.rate = if srtt > 0.0 { flight * self.mss / srtt } else { 0.0 }.max(LEAST_RATE);
+        let early = self.whole < self.ssthresh / 2.0;
+        self.publish_rate(if early { 2.0 * self.rate } else { self.rate });
+    }
+}
+
+impl CongestionController for Prague {
+    fn on_sent(&mut self, _: &Sent) {}
+
+    // Inlined, so that the engine computes only the fields that are read.
+    #[inline(always)]
+    fn on_ack(&mut self, sample: &AckSample) {
+        if sample.srtt.is_zero() {
+            return;
+        }
+        self.acknowledge(&Seen::of(sample));
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
@@ -455,7 +457,7 @@ impl CongestionController for Prague {
         self.taken = Taken::default();
         self.losing = None;
         if !self.udp {
-            self.whole = self.whole.max(libm::ceil(self.window));
+            self.whole = self.whole.max(ceil(self.window));
         }
         self.publish_window();
     }

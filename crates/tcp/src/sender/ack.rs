@@ -38,9 +38,12 @@ impl Sender {
             return None;
         }
         self.stats.acks += 1;
-        let Some(run) = self.plain_run(ack) else { return self.take_other(now, ack) };
+        let Some(run) = self.plain_run::<false>(ack) else {
+            let sampled = !self.rate.is_off();
+            return if sampled { self.take_sampled(now, ack) } else { self.take_other(now, ack) };
+        };
         let twin = self.twin();
-        let sample = self.take_plain(now, ack, run);
+        let sample = self.take_plain::<false>(now, ack, run);
         self.check_twin(twin, |general| general.take_any(now, ack, None), &sample);
         sample
     }

@@ -1,7 +1,9 @@
 //! The model: rounds, rates, the bounds from loss, and aggregated acknowledgements.
 
-use super::{Bbr3, Phase, sampled_rate};
-use crate::control::{AckSample, Lost};
+use super::seen::Seen;
+use super::{Bbr3, Phase};
+use crate::control::Lost;
+use crate::numbers::{real, seconds, whole};
 use crate::windowed_max::WindowedMax;
 use justfull_base::Instant;
 
@@ -112,11 +114,11 @@ impl Model {
 impl Bbr3 {
     /// Counts rounds, and keeps the largest rate and volume of each (`BBRUpdateRound`,
     /// `BBRUpdateLatestDeliverySignals`).
-    pub(super) fn update_latest(&mut self, sample: &AckSample) {
+    pub(super) fn update_latest(&mut self, sample: &Seen) {
         let model = &mut self.model;
         model.delivered = sample.delivered;
         (model.round_start, model.loss_round_start) = (false, false);
-        let Some(rate) = sampled_rate(sample) else { return };
+        let Some(rate) = sample.rate else { return };
         if sample.prior_delivered >= model.next_round {
             model.next_round = sample.delivered;
             model.round += 1;
@@ -137,7 +139,7 @@ impl Bbr3 {
 
     /// At the end of a round with loss lowers the short-term bounds, unless the control probes
     /// (`BBRAdaptLowerBoundsFromCongestion`).
-    pub(super) fn update_bounds(&mut self, sample: &AckSample) {
+    pub(super) fn update_bounds(&mut self, sample: &Seen) {
         if sample.lost > 0 {
             self.model.loss_in_round = true;
         }
@@ -156,19 +158,19 @@ impl Bbr3 {
     }
 
     /// Begins the next round of signals (`BBRAdvanceLatestDeliverySignals`).
-    pub(super) fn advance_latest(&mut self, sample: &AckSample) {
+    pub(super) fn advance_latest(&mut self, sample: &Seen) {
         let model = &mut self.model;
         if model.loss_round_start {
             model.loss_in_round = false;
             model.ranges_lost = 0;
-            model.bw_latest = sampled_rate(sample).unwrap_or(0);
+            model.bw_latest = sample.rate.unwrap_or(0);
             model.inflight_latest = sample.delivered - sample.prior_delivered;
         }
     }
 
     /// True if more than the threshold of the data in flight was lost (`IsInflightTooHigh`).
     pub(super) fn is_too_high(&self, lost: u64, tx_in_flight: u64) -> bool {
-        lost as f64 > tx_in_flight as f64 * self.constants.loss_threshold
+        lost > 0 && real(lost) > real(tx_in_flight) * self.constants.loss_threshold
     }
 
     /// A segment is lost (`BBRHandleLostPacket`).
@@ -210,11 +212,11 @@ impl Bbr3 {
     }
 
     /// Keeps the largest excess of acknowledged over expected bytes (`BBRUpdateACKAggregation`).
-    pub(super) fn update_aggregation(&mut self, sample: &AckSample) {
+    pub(super) fn update_aggregation(&mut self, sample: &Seen) {
         let bandwidth = self.model.bandwidth();
         let model = &mut self.model;
-        let elapsed = sample.now.since(model.epoch).as_secs_f64();
-        let mut expected = (bandwidth as f64 * elapsed) as u64;
+        let elapsed = seconds(sample.now.since(model.epoch));
+        let mut expected = whole(real(bandwidth) * elapsed);
         if model.epoch_acked <= expected {
             model.restart_aggregation(sample.now);
             expected = 0;

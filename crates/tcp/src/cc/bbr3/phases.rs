@@ -1,7 +1,9 @@
 //! Startup, Drain, and the cycle of probes for bandwidth: Down, Cruise, Refill, Up.
 
-use super::{Bbr3, sampled_rate};
-use crate::control::{AckSample, RecoveryState};
+use super::Bbr3;
+use super::seen::Seen;
+use crate::control::RecoveryState;
+use crate::numbers::real;
 use justfull_base::{Duration, Instant};
 
 /// Growth below this factor counts as none.
@@ -116,10 +118,10 @@ impl Default for Cycle {
 
 impl Bbr3 {
     /// Three rounds without a quarter more fill the pipe (`BBRCheckFullBWReached`).
-    pub(super) fn check_full_bandwidth(&mut self, sample: &AckSample) {
-        let Some(rate) = sampled_rate(sample) else { return };
+    pub(super) fn check_full_bandwidth(&mut self, sample: &Seen) {
+        let Some(rate) = sample.rate else { return };
         let full = &mut self.full;
-        let grows = rate as f64 >= full.bandwidth as f64 * GROWTH;
+        let grows = real(rate) >= real(full.bandwidth) * GROWTH;
         // Linux takes each sample that grows, the draft the first of a round.
         let counts = self.model.round_start || (self.constants.judges_samples && grows);
         if full.now || !counts || sample.app_limited {
@@ -135,7 +137,7 @@ impl Bbr3 {
     }
 
     /// A full pipe, or loss, ends Startup (`BBRCheckStartupDone`).
-    pub(super) fn check_startup(&mut self, sample: &AckSample) {
+    pub(super) fn check_startup(&mut self, sample: &Seen) {
         if self.phase != Phase::Startup {
             return;
         }
@@ -150,7 +152,7 @@ impl Bbr3 {
         }
     }
 
-    fn lost_in_startup(&self, sample: &AckSample) -> bool {
+    fn lost_in_startup(&self, sample: &Seen) -> bool {
         let whole_round =
             self.recovery >= RecoveryState::Recovery && self.model.round > self.recovery_round;
         self.model.loss_round_start
@@ -161,7 +163,7 @@ impl Bbr3 {
     }
 
     /// Drain ends at a BDP in flight, or after some rounds (`BBRCheckDrainDone`).
-    pub(super) fn check_drain(&mut self, sample: &AckSample) {
+    pub(super) fn check_drain(&mut self, sample: &Seen) {
         if self.phase != Phase::Drain {
             return;
         }
@@ -174,7 +176,7 @@ impl Bbr3 {
     }
 
     /// Moves the cycle on (`BBRUpdateProbeBWCyclePhase`).
-    pub(super) fn update_cycle(&mut self, sample: &AckSample) {
+    pub(super) fn update_cycle(&mut self, sample: &Seen) {
         if !self.full.reached {
             return;
         }
@@ -182,7 +184,7 @@ impl Bbr3 {
         // the former bound.
         let held = sample.window_limited && self.cwnd >= self.model.inflight_long;
         self.adapt_long_term(sample, held);
-        let full = self.phase == Phase::Up && self.is_time_to_go_down(sample, held);
+        let full = self.phase == Phase::Up && self.is_time_to_go_down(sample.rate, held);
         match self.phase {
             Phase::Down | Phase::Cruise if self.is_time_to_probe(sample.now) => {
                 self.start_refill();
@@ -190,9 +192,8 @@ impl Bbr3 {
             Phase::Down if self.is_time_to_cruise(sample) => self.start_cruise(),
             Phase::Refill if self.model.round_start => {
                 self.cycle.samples = true;
-                let rate = sampled_rate(sample).unwrap_or(0);
                 self.model.start_round();
-                self.start_up(sample.now, rate);
+                self.start_up(sample.now, sample.rate.unwrap_or(0));
             }
             Phase::Up if full => self.start_down(sample.now),
             _ => {}
@@ -201,7 +202,7 @@ impl Bbr3 {
 
     /// Follows the long-term bound with the data that passed without too much loss
     /// (`BBRAdaptLongTermModel`).
-    fn adapt_long_term(&mut self, sample: &AckSample, held: bool) {
+    fn adapt_long_term(&mut self, sample: &Seen, held: bool) {
         let starts = self.model.round_start;
         match self.cycle.feedback {
             Feedback::Starting if starts => self.cycle.feedback = Feedback::Probe,
@@ -231,7 +232,7 @@ impl Bbr3 {
 
     /// In Up a bound that holds the window back grows by 1, 2, 4, 8 ... segments a round
     /// (`BBRProbeInflightLongtermUpward`).
-    fn raise_long_term(&mut self, sample: &AckSample) {
+    fn raise_long_term(&mut self, sample: &Seen) {
         let cycle = &mut self.cycle;
         cycle.up_acked += sample.acked;
         let growth = cycle.up_acked / cycle.up_count;
@@ -248,7 +249,7 @@ impl Bbr3 {
         self.cycle.up_count = (self.cwnd / growth).max(1);
     }
 
-    fn is_time_to_cruise(&self, sample: &AckSample) -> bool {
+    fn is_time_to_cruise(&self, sample: &Seen) -> bool {
         sample.in_flight <= self.inflight_with_headroom()
             && sample.in_flight <= self.inflight(self.model.max_bandwidth(), 1.0)
     }
@@ -261,9 +262,9 @@ impl Bbr3 {
     }
 
     /// A probe ends when the pipe is full, unless the long-term bound holds the window back.
-    fn is_time_to_go_down(&mut self, sample: &AckSample, held: bool) -> bool {
+    fn is_time_to_go_down(&mut self, rate: Option<u64>, held: bool) -> bool {
         if held {
-            self.full.measure_again(sampled_rate(sample).unwrap_or(0));
+            self.full.measure_again(rate.unwrap_or(0));
             return false;
         }
         self.full.now

@@ -1,8 +1,9 @@
 //! The smallest RTT, and `ProbeRTT`: each 5 s without a smaller RTT, keeps half a BDP in flight for
 //! 200 ms and one round, so that the queues of all flows drain.
 
+use super::seen::Seen;
 use super::{Bbr3, MIN_WINDOW, Phase};
-use crate::control::AckSample;
+use crate::numbers::seconds;
 use justfull_base::{Duration, Instant};
 
 /// Minimum time with little in flight.
@@ -17,6 +18,8 @@ const MEMORY: Duration = Duration::from_secs(10);
 pub(super) struct ProbeRtt {
     /// Smallest RTT of 10 s.
     pub(super) min_rtt: Option<Duration>,
+    /// The same in seconds.
+    pub(super) seconds: f64,
     min_rtt_at: Instant,
     /// Smallest RTT since the last probe.
     least: Option<Duration>,
@@ -28,7 +31,7 @@ pub(super) struct ProbeRtt {
 }
 
 impl Bbr3 {
-    pub(super) fn update_min_rtt(&mut self, sample: &AckSample) {
+    pub(super) fn update_min_rtt(&mut self, sample: &Seen) {
         let probe = &mut self.probe_rtt;
         probe.expired = probe.least.is_some() && sample.now > probe.least_at + INTERVAL;
         let Some(rtt) = sample.rtt else { return };
@@ -38,6 +41,7 @@ impl Bbr3 {
         let forgotten = sample.now > probe.min_rtt_at + MEMORY;
         if forgotten || probe.min_rtt.is_none_or(|min| probe.least.is_some_and(|rtt| rtt < min)) {
             (probe.min_rtt, probe.min_rtt_at) = (probe.least, probe.least_at);
+            probe.seconds = probe.min_rtt.map_or(0.0, seconds);
         }
     }
 
@@ -46,7 +50,7 @@ impl Bbr3 {
         self.bdp(self.model.bandwidth(), 0.5).max(MIN_WINDOW * self.mss)
     }
 
-    pub(super) fn check_probe_rtt(&mut self, sample: &AckSample) {
+    pub(super) fn check_probe_rtt(&mut self, sample: &Seen) {
         if self.phase != Phase::ProbeRtt && self.probe_rtt.expired && !self.idle_restart {
             self.save_cwnd();
             self.phase = Phase::ProbeRtt;
@@ -57,12 +61,12 @@ impl Bbr3 {
         if self.phase == Phase::ProbeRtt {
             self.progress_probe_rtt(sample);
         }
-        if sample.interval.is_some() && sample.delivered > sample.prior_delivered {
+        if sample.rate.is_some() && sample.delivered > sample.prior_delivered {
             self.idle_restart = false;
         }
     }
 
-    fn progress_probe_rtt(&mut self, sample: &AckSample) {
+    fn progress_probe_rtt(&mut self, sample: &Seen) {
         if self.probe_rtt.done_at.is_some() {
             self.probe_rtt.round_done |= self.model.round_start;
             if self.probe_rtt.round_done {

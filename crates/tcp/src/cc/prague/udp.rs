@@ -1,7 +1,8 @@
 //! The preset `udp-prague`: a window or a rate.
 
-use super::{LEAST_PACKET, LEAST_RATE, Prague, SHORT, has_left_since, seconds};
-use crate::control::AckSample;
+use super::seen::Seen;
+use super::{LEAST_PACKET, LEAST_RATE, Prague, SHORT};
+use crate::numbers::{real, seconds};
 use justfull_base::Instant;
 
 impl Prague {
@@ -14,7 +15,7 @@ impl Prague {
         self.by_rate = by_rate;
     }
 
-    pub(super) fn ack_udp(&mut self, sample: &AckSample) {
+    pub(super) fn ack_udp(&mut self, sample: &Seen) {
         let srtt = seconds(sample.srtt);
         let virtual_rtt = srtt.max(self.target);
         if self.alpha_at == Instant::ZERO || self.timed_out {
@@ -28,12 +29,12 @@ impl Prague {
         self.update_alpha(sample, virtual_rtt);
         if let Some(since) = self.losing {
             let over =
-                has_left_since(sample, since) && seconds(sample.now.since(since)) >= virtual_rtt;
+                sample.has_left_since(since) && seconds(sample.now.since(since)) >= virtual_rtt;
             self.losing = self.losing.filter(|_| !over);
         }
         let unmarked = sample.acked.saturating_sub(sample.ce_bytes);
         if self.losing.is_none() && unmarked > 0 {
-            self.grow(unmarked as f64, srtt, virtual_rtt);
+            self.grow(real(unmarked), srtt, virtual_rtt);
         }
         self.reduce(sample, virtual_rtt);
         if !self.by_rate {

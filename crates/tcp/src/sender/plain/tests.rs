@@ -29,7 +29,7 @@ const ONE_WAY: Duration = Duration::from_millis(10);
 impl Pair {
     fn new(seed: u64) -> Self {
         let mut rng = Rng::stream(seed, "plain");
-        let control = ["cubic", "new_reno", "bbr"][rng.below(3) as usize];
+        let control = ["cubic", "new_reno", "bbr", "bbr3", "prague"][rng.below(5) as usize];
         let cc = CcConfig::by_name(control).expect("it is on the list");
         let ecn = rng.below(2) == 0;
         let timestamps = rng.below(2) == 0;
@@ -122,7 +122,8 @@ impl Pair {
     }
 
     fn acknowledge(&mut self, ack: &Ack) {
-        self.plain += u32::from(self.short.plain_run(ack).is_some());
+        let run = self.short.plain_run::<false>(ack).or(self.short.plain_run::<true>(ack));
+        self.plain += u32::from(run.is_some());
         self.next += u32::from(self.short.board.next_sacked(ack).is_some());
         let sample = self.short.on_ack(self.now, ack);
         if ack.cumulative <= self.general.board.nxt() {
@@ -154,13 +155,24 @@ proptest! {
 
 #[test]
 fn a_transfer_without_loss_takes_the_short_way() {
-    // BBR, which paces and samples, never takes the fast path.
+    // A sender that paces never sends by the fast path.
     let mut pair = (0..).map(Pair::new).find(|pair| !pair.short.setup.paced).expect("many do not");
     pair.short.write(100_000);
     pair.general.write(100_000);
     pair.transmit();
     (0..40).for_each(|_| pair.step());
     assert!(pair.plain > 5 && pair.bursts > 5, "{} and {}", pair.plain, pair.bursts);
+}
+
+#[test]
+fn acknowledgements_of_a_sampled_transfer_take_the_short_way() {
+    let sampled = |pair: &Pair| !pair.short.rate.is_off();
+    let mut pair = (0..).map(Pair::new).find(sampled).expect("BBR does");
+    pair.short.write(100_000);
+    pair.general.write(100_000);
+    pair.transmit();
+    (0..200).for_each(|_| pair.step());
+    assert!(pair.plain > 5, "{}", pair.plain);
 }
 
 #[test]
