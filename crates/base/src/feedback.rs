@@ -65,6 +65,19 @@ pub enum CellKind {
     Bytes,
 }
 
+/// Longest name of a cell in reports, in bytes.
+const LONGEST_CELL_NAME: usize = 64;
+
+/// The allowed names of cells in reports: status, log and metrics show them unchanged.
+pub const CELL_NAME: &str = "1 to 64 visible ASCII characters without quotes and backslashes";
+
+/// True if `name` can name a cell in reports; see [`CELL_NAME`].
+#[must_use]
+pub fn is_cell_name(name: &str) -> bool {
+    let sound = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
+    (1..=LONGEST_CELL_NAME).contains(&name.len()) && name.bytes().all(sound)
+}
+
 /// A cell's report about one UE for one period: the part of a radio network information service
 /// (ETSI GS MEC 012) that RAPID needs (R22 section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use justfull_live::reports::{PERIOD, ReportStream};
 use justfull_live::session::{Command, Outcome, Session, Taps};
 use justfull_net::{Capability, Privilege, Side, Stop, capabilities, privilege};
 use justfull_report::export::RunFacts;
+use justfull_run::reported::cell_names;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -71,11 +72,11 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let reports = args.reports.is_some() || args.rnis.is_some() || args.proxy.is_some();
     for chosen in plan.firsts() {
         let chosen = chosen?;
-        proxy_of(args, &chosen)?;
         if reports {
-            plan.check_one_cell(&chosen)?;
+            plan.check_reported(&chosen)?;
             check_period(args.report_period, chosen.config.duration)?;
         }
+        proxy_of(args, &chosen)?;
     }
     let session = session(args)?;
     if plan.is_of_several() {
@@ -185,7 +186,7 @@ fn one_file_for_each(args: &LiveArgs) -> Result<(), Failure> {
 struct Beside {
     /// File of a capture.
     pcapng: Option<PathBuf>,
-    /// File of the cell's reports.
+    /// File of the cells' reports.
     reports: Option<PathBuf>,
     /// The service for the reports.
     rnis: Option<Rnis>,
@@ -246,7 +247,9 @@ fn run(
     });
     let (recorder, capture) = capture.transpose()?.unzip();
     let mut files = Files { capture, reports: None };
-    let mut stream = ReportStream::new(beside.report_period);
+    // Checked: the scenario of a run without reports may have cells that none can name.
+    let names = cell_names(&chosen.config).unwrap_or_default();
+    let mut stream = ReportStream::new(beside.report_period).of_cells(names);
     let wants_reports = beside.proxy.as_ref().is_some_and(Proxy::wants_reports);
     let streams = beside.reports.is_some() || beside.rnis.is_some() || wants_reports;
     if let Some(path) = &beside.reports {

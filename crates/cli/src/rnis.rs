@@ -14,6 +14,8 @@ use justfull_rnis::{
     read_lines, serve,
 };
 use justfull_run::WorldConfig;
+use justfull_run::proxy::At;
+use justfull_run::reported::cell_names;
 use justfull_sim::{Progress, World};
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -106,6 +108,7 @@ fn choose(file: &Path, args: &RnisArgs) -> Result<WorldConfig, Failure> {
     let job = scenario.jobs().into_iter().next();
     let job = job.ok_or_else(|| Failure::Usage(format!("{}: no method", file.display())))?;
     let config = scenario.world(&job).map_err(|e| Failure::usage(&e))?;
+    cell_names(&config).map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
     match &config.proxy.control {
         None => Ok(config),
         Some(control) => Err(Failure::Usage(format!(
@@ -130,12 +133,18 @@ impl Progress for RealTime {
     }
 }
 
-/// The report about a UE of a scenario or of a live run that began `start` after 1970. Its
-/// addresses are the addresses of a live run.
-pub(crate) fn reported(ue: u32, ran: &RanReport, start: Duration) -> Report {
+/// The report about a UE of a scenario or of a live run that began `start` after 1970, of a cell
+/// among `names`. Its addresses are the addresses of a live run.
+pub(crate) fn reported(
+    At { ue, cell }: At,
+    names: &[Arc<str>],
+    ran: &RanReport,
+    start: Duration,
+) -> Report {
     let addresses = Side::Ue(ue as usize).addresses();
     let ue = addresses.map(|address| Prefix::of(address, 128)).to_vec();
-    Report { ue, cell: None, ran: RanReport { at: ran.at + start, ..*ran } }
+    let cell = names.get(cell as usize).cloned();
+    Report { ue, cell, ran: RanReport { at: ran.at + start, ..*ran } }
 }
 
 /// The time since 1970.
@@ -144,23 +153,34 @@ pub(crate) fn epoch() -> Duration {
 }
 
 fn simulate(config: &WorldConfig, period: Duration, service: &Service) -> Result<(), Failure> {
+    let names = cell_names(config).map_err(|e| Failure::usage(&e))?;
+    service.name_cells(&names);
     let world = World::new(config).map_err(|e| Failure::usage(&e))?;
     let clock = SlotClock::start().map_err(|e| Failure::usage(&e))?;
     let start = epoch();
-    let mut send = |ue: u32, ran: &RanReport| {
-        service.report(&reported(ue, ran, start));
+    let mut send = |of: At, ran: &RanReport| {
+        service.report(&reported(of, &names, ran, start));
     };
     world.run_reported(period, &mut send, &mut RealTime { clock });
     Ok(())
 }
 
 fn feed(source: impl std::io::Read, follow: bool, service: &Service) -> Result<(), Failure> {
-    let (mut number, mut garbled) = (0_u64, 0_u64);
+    let (mut number, mut garbled, mut refused) = (0_u64, 0_u64, 0_u64);
     let read = read_lines(source, follow, |line| {
         let Line::Report(report) = line else { return true };
         number += 1;
         match report {
-            Ok(report) => _ = service.report(&report),
+            Ok(report) if service.report(&report) => {}
+            Ok(_) => {
+                if refused == 0 {
+                    say(&format!(
+                        "report {number} is left out, as there are too many UEs or cells; others \
+                         are only counted"
+                    ));
+                }
+                refused += 1;
+            }
             Err(why) => {
                 if garbled == 0 {
                     say(&format!("report {number} is none: {why}; others are only counted"));
@@ -171,6 +191,9 @@ fn feed(source: impl std::io::Read, follow: bool, service: &Service) -> Result<(
         true
     });
     read.map_err(|e| Failure::Failed(format!("read reports: {e}")))?;
+    if refused > 0 {
+        say(&format!("{refused} of {number} reports were left out"));
+    }
     match garbled {
         0 => Ok(()),
         _ => Err(Failure::Failed(format!("{garbled} of {number} reports were none"))),

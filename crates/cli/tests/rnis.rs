@@ -149,8 +149,29 @@ fn a_scenario_is_served_in_real_time() {
 }
 
 #[test]
+fn a_scenario_of_two_cells_is_served_and_its_ue_moves() {
+    // West, from 1.07 s on east, and west again 2 s later.
+    let served = Served::start(&["two-cells-live", "--method", "Vanilla"]);
+    let cell = |path: &str, of: &dyn Fn(&serde_json::Value) -> serde_json::Value| {
+        let text = served.get(path, &[]).expect("an answer");
+        of(&serde_json::from_str(&text).expect("JSON"))
+    };
+    let named = || cell("/justfull/v1/ran_reports", &|all| all["reports"][0]["cell_id"].clone());
+    let numbered = || {
+        let cells = |all: &serde_json::Value| all["cellUserInfo"][0]["ecgi"]["cellId"].clone();
+        cell("/rni/v2/queries/rab_info", &cells)
+    };
+    for (name, number) in [("west", "0000001"), ("east", "0000002"), ("west", "0000001")] {
+        // Between two questions the UE may move on; it comes back.
+        until(name, || named() == name && numbered() == number && named() == name);
+    }
+}
+
+#[test]
 fn wrong_use_is_refused_and_garbage_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
+    let cells = justfull_scenario::library::scenario("two-cells-live").expect("it is shipped");
+    let spaced = write(&folder, "cells.toml", &cells.replace("\"west\"", "\"far west\""));
     let empty = write(&folder, "empty", "");
     let [cert, key] = certificate(&folder);
     for (args, parts) in [
@@ -182,6 +203,8 @@ fn wrong_use_is_refused_and_garbage_is_told() {
             &["live-lte", "--method", "RAPID"],
             &["proxy.control", "RAPID", "a method without a proxy"],
         ),
+        (&["dual-connectivity"], &["field `ue[0].secondary`", "a UE in one cell"]),
+        (&[text(&spaced)], &["field `cell[0].name`: found far west", "visible ASCII"]),
         (&[], &["required"]),
     ] {
         let out = Command::new(env!("CARGO_BIN_EXE_justfull")).arg("rnis").args(args).output();

@@ -120,7 +120,7 @@ pub struct Live<P> {
     done: Instant,
     /// The link between the servers and the proxy; the server's port then leads to the proxy.
     wan: Option<Wan<P>>,
-    /// The listeners to the cell's reports.
+    /// The listeners to the cells' reports.
     reports: Option<ReportStream>,
     fault: Option<SystemError>,
 }
@@ -146,8 +146,10 @@ impl<P: Port> Live<P> {
         self.read_ues(stamp)?;
         if slots {
             self.advance(now);
-            if let (Some(reports), Radio::Cell(stack)) = (&mut self.reports, &mut self.radio) {
-                reports.send(now, stack);
+            if let Some(reports) = &mut self.reports
+                && reports.are_due(now)
+            {
+                self.radio.each_report(now, |of, report| reports.send(of, report));
             }
         }
         // The kernel replies to a segment within the write that delivers it, so its reply has an

@@ -1,13 +1,14 @@
-//! The cell's reports about its UEs during a run, for listeners: the content of a radio network
+//! The cells' reports about their UEs during a run, for listeners: the content of a radio network
 //! information service (ETSI GS MEC 012; R22 section 3.1), from the run's own slots.
 //!
-//! The driver gets the reports from the stack once a period, at the first slot at or after its end,
+//! The driver gets the reports from the cells once a period, at the first slot at or after its end,
 //! and puts them into a ring for each listener. It never waits: a report that finds a ring full is
-//! lost to that listener, and counted.
+//! lost to that listener, and counted. A UE is in the reports of its serving cell; between two
+//! cells it is in none.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
-use justfull_ran::Stack;
+use justfull_run::proxy::At;
 use nix::libc;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -16,6 +17,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 
 /// Default time between two reports about a UE.
@@ -29,6 +31,8 @@ const RING: usize = 16_384;
 pub struct UeReport {
     /// The UE's number in the scenario.
     pub ue: u32,
+    /// The number of the cell that made it.
+    pub cell: u32,
     /// The same report as the simulated proxy gets.
     pub ran: RanReport,
 }
@@ -42,6 +46,8 @@ pub struct ReportCounts {
     pub made: u64,
     /// Reports that found a listener's ring full.
     pub lost: u64,
+    /// Reports whose UE was in another cell in its report before: moves, as the reports show them.
+    pub moves: u64,
 }
 
 /// The driver's end: makes reports once a period for all its listeners.
@@ -49,7 +55,11 @@ pub struct ReportCounts {
 pub struct ReportStream {
     period: Duration,
     due: Instant,
+    /// The names of cells in reports, by number; none with one cell.
+    names: Arc<[Arc<str>]>,
     listeners: Vec<SyncSender<UeReport>>,
+    /// The cell of the last report of each UE.
+    cells: Vec<Option<u32>>,
     counts: ReportCounts,
 }
 
@@ -58,34 +68,52 @@ impl ReportStream {
     #[must_use]
     pub fn new(period: Duration) -> Self {
         let due = Instant::ZERO + period;
-        Self { period, due, listeners: Vec::new(), counts: ReportCounts::default() }
+        Self {
+            period,
+            due,
+            names: Arc::default(),
+            listeners: Vec::new(),
+            cells: Vec::new(),
+            counts: ReportCounts::default(),
+        }
+    }
+
+    /// Names the cells in reports; see [`cell_names`](justfull_run::reported::cell_names).
+    #[must_use]
+    pub fn of_cells(self, names: Vec<Arc<str>>) -> Self {
+        Self { names: names.into(), ..self }
     }
 
     /// Adds a listener, which gets all reports from the start of the run on.
     pub fn listen(&mut self) -> Reports {
         let (to, out) = sync_channel(RING);
         self.listeners.push(to);
-        Reports { out }
+        Reports { out, names: Arc::clone(&self.names) }
     }
 
-    /// Gets reports from `stack` and passes them on if they are due at `now`, after its slots.
+    /// True if reports are due at `now`, after its slots; the next ones follow a period later.
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, stack: &mut Stack) {
-        if now < self.due {
-            return;
-        }
+    pub(crate) fn are_due(&mut self, now: Instant) -> bool {
+        let due = self.due <= now;
         while self.due <= now {
             self.due += self.period;
         }
-        let Self { listeners, counts, .. } = self;
-        stack.reports(now, |ue, ran| {
-            counts.made += 1;
-            counts.ues = counts.ues.max(ue + 1);
-            for listener in &*listeners {
-                // A listener that has gone gets nothing.
-                counts.lost += u64::from(listener.try_send(UeReport { ue, ran: *ran }).is_err());
-            }
-        });
+        due
+    }
+
+    /// Passes on a report of a cell about a UE.
+    pub(crate) fn send(&mut self, At { ue, cell }: At, ran: &RanReport) {
+        let Self { listeners, cells, counts, .. } = self;
+        counts.made += 1;
+        counts.ues = counts.ues.max(ue + 1);
+        cells.resize(cells.len().max(ue as usize + 1), None);
+        let before = cells[ue as usize].replace(cell);
+        counts.moves += u64::from(before.is_some_and(|before| before != cell));
+        for listener in &*listeners {
+            // A listener that has gone gets nothing.
+            let report = UeReport { ue, cell, ran: *ran };
+            counts.lost += u64::from(listener.try_send(report).is_err());
+        }
     }
 
     pub(crate) const fn counts(&self) -> ReportCounts {
@@ -97,6 +125,7 @@ impl ReportStream {
 #[derive(Debug)]
 pub struct Reports {
     out: Receiver<UeReport>,
+    names: Arc<[Arc<str>]>,
 }
 
 impl Reports {
@@ -110,6 +139,12 @@ impl Reports {
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(Ended),
         }
+    }
+
+    /// The names of the cells in reports, by number; none with one cell.
+    #[must_use]
+    pub fn cells(&self) -> &[Arc<str>] {
+        &self.names
     }
 
     /// Writes each report to `to` as a line of JSON, in the form that `justfull proxy` reads, until
@@ -127,7 +162,8 @@ impl Reports {
         let (mut text, mut refused) = (String::new(), 0);
         while let Ok(report) = self.out.recv() {
             text.clear();
-            line(&mut text, &addresses(report.ue), &report.ran);
+            let cell = self.names.get(report.cell as usize).map(|name| &**name);
+            line(&mut text, &addresses(report.ue), cell, &report.ran);
             match to.write_all(text.as_bytes()) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => refused += 1,
                 written => written?,
@@ -154,8 +190,9 @@ pub fn open(path: &Path) -> io::Result<File> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended;
 
-/// One report as a line; docs/guide/rapid-in-service.md explains its keys.
-fn line(out: &mut String, addresses: &[IpAddr], ran: &RanReport) {
+/// One report as a line, of the cell `name` if it has one; docs/guide/rapid-in-service.md explains
+/// its keys.
+fn line(out: &mut String, addresses: &[IpAddr], name: Option<&str>, ran: &RanReport) {
     let us = |ns: u64| ns / 1_000;
     let names: Vec<String> = addresses.iter().map(|address| format!("\"{address}\"")).collect();
     let cell = match ran.kind {
@@ -168,12 +205,13 @@ fn line(out: &mut String, addresses: &[IpAddr], ran: &RanReport) {
              \"dmrs_res\":{dmrs_res}"
         ),
     };
+    let id = name.map(|name| format!("\"cell_id\":\"{name}\",")).unwrap_or_default();
     let mcs = ran.mcs.map(|mcs| format!(",\"mcs\":{mcs}")).unwrap_or_default();
     // Writing to a string does not fail.
     let _ok = writeln!(
         out,
-        "{{\"ue\":[{}],\"at_us\":{},\"cell\":{cell},\"slot_us\":{},\"slots\":{},\"offered\":{},\
-         \"used\":{},\"active_ues\":{},\"blocks\":{},\"repeats\":{},\"bytes\":{}{mcs},\
+        "{{\"ue\":[{}],\"at_us\":{},{id}\"cell\":{cell},\"slot_us\":{},\"slots\":{},\
+         \"offered\":{},\"used\":{},\"active_ues\":{},\"blocks\":{},\"repeats\":{},\"bytes\":{}{mcs},\
          \"backlog\":{}}}",
         names.join(","),
         us(ran.at.as_nanos()),
@@ -215,7 +253,7 @@ mod tests {
     fn a_report_is_a_line_of_json() {
         let addresses = ["10.45.0.1", "fd45::1"].map(|a| a.parse().expect("an address"));
         let mut text = String::new();
-        line(&mut text, &addresses, &report());
+        line(&mut text, &addresses, None, &report());
         let wanted = concat!(
             r#"{"ue":["10.45.0.1","fd45::1"],"at_us":5000,"cell":"lte","mcs_table":1,"layers":2,"#,
             r#""slot_us":1000,"slots":10,"offered":250,"used":180,"active_ues":2,"blocks":90,"#,
@@ -225,20 +263,43 @@ mod tests {
         assert_eq!(text, wanted);
         text.clear();
         let tdd = RanReport { slot: Duration::from_nanos(714_286 * 2), ..report() };
-        line(&mut text, &addresses, &tdd);
+        line(&mut text, &addresses, None, &tdd);
         assert!(text.contains("\"slot_us\":1429,"), "rounded: {text}");
         text.clear();
         let bytes = RanReport { kind: CellKind::Bytes, mcs: None, ..report() };
-        line(&mut text, &addresses[..1], &bytes);
+        line(&mut text, &addresses[..1], None, &bytes);
         assert!(text.starts_with(r#"{"ue":["10.45.0.1"],"at_us":5000,"cell":"bytes","slot_us""#));
         assert!(!text.contains("mcs"), "it is not known");
+        text.clear();
+        line(&mut text, &addresses[..1], Some("west"), &bytes);
+        let named = r#"{"ue":["10.45.0.1"],"at_us":5000,"cell_id":"west","cell":"bytes","slot_us""#;
+        assert!(text.starts_with(named), "{text}");
+    }
+
+    #[test]
+    fn each_line_names_the_cell_of_its_report_and_each_move_counts_once() {
+        let mut stream = ReportStream::new(PERIOD).of_cells(vec!["west".into(), "east".into()]);
+        let reports = stream.listen();
+        // UE 2 is never in a report; UE 1 moves twice.
+        for (ue, cell) in [(0, 0), (1, 0), (3, 1), (0, 0), (1, 1), (3, 1), (1, 0)] {
+            stream.send(At { ue, cell }, &report());
+        }
+        let counts = stream.counts();
+        assert_eq!((counts.ues, counts.made, counts.lost, counts.moves), (4, 7, 0, 2));
+        drop(stream);
+        let mut text = Vec::new();
+        assert_eq!(reports.write_lines(&mut text, |_| Vec::new()).expect("memory"), 0);
+        let text = String::from_utf8(text).expect("text");
+        let cell = |line: &str| Some(line.split_once("\"cell_id\":\"")?.1[..4].to_owned());
+        let cells: Vec<_> = text.lines().filter_map(cell).collect();
+        assert_eq!(cells, ["west", "west", "east", "west", "east", "east", "west"]);
     }
 
     #[test]
     fn a_listener_that_takes_nothing_costs_reports_and_no_time() {
         let mut stream = ReportStream::new(PERIOD);
         let reports = stream.listen();
-        let report = UeReport { ue: 0, ran: report() };
+        let report = UeReport { ue: 0, cell: 0, ran: report() };
         for _ in 0..RING {
             assert!(stream.listeners[0].try_send(report).is_ok());
         }

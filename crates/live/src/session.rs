@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use justfull_run::WorldConfig;
+use justfull_run::reported::cell_names;
 use justfull_run::results::RunResult;
 
 use crate::applications::{ApplicationReport, Applications, RttSample, flow_ends, kernel_name};
@@ -140,9 +141,8 @@ impl Session {
         watch: &mut W,
         taps: Taps<'_>,
     ) -> Result<Outcome, SystemError> {
-        if config.cells.is_some() && (taps.reports.is_some() || taps.middle.is_some()) {
-            let why = "reports of the radio and a proxy are for a scenario with one cell";
-            return Err(SystemError::new("start a live run", why));
+        if taps.reports.is_some() || taps.middle.is_some() {
+            cell_names(config).map_err(|e| SystemError::new("start a live run", e.to_string()))?;
         }
         if let Some(links) = &self.attach {
             return self.attached(links, config, options, watch, taps);

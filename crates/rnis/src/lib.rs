@@ -13,6 +13,7 @@ mod callback;
 mod client;
 mod document;
 mod formats;
+mod identity;
 mod lines;
 mod listen;
 mod malformed;
@@ -34,10 +35,11 @@ pub use formats::{
     KpmAvailable, KpmCell, KpmMessage, KpmReader, KpmTotal, KpmUe, NamedUe, Notification,
     SrsranCell, SrsranMessage, SrsranUe, UeTable, flexran, notification, reports, srsran,
 };
+pub use identity::CellIdentity;
 pub use lines::{Line, each_line, open_lines, read_lines};
 pub use listen::{Listening, Tls, TlsError, listen, listen_after};
 pub use malformed::Malformed;
 pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport, cell_name};
 pub use routes::serve;
-pub use service::{CellIdentity, Service};
+pub use service::Service;
 pub use token::{Tokens, read_token};

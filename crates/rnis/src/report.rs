@@ -2,7 +2,7 @@
 
 use crate::associate::AssociateId;
 use crate::malformed::Malformed;
-use justfull_base::feedback::{CellKind, RanReport};
+use justfull_base::feedback::{CELL_NAME, CellKind, RanReport, is_cell_name};
 use justfull_base::{Duration, Instant};
 use justfull_net::Prefix;
 use serde::{Deserialize, Serialize};
@@ -11,25 +11,19 @@ use utoipa::ToSchema;
 
 /// Addresses of one UE in a report.
 pub const MOST_ADDRESSES: usize = 16;
-/// Longest name of a cell, in bytes.
-const LONGEST_CELL: usize = 64;
+/// Characters of a wrong name that an error shows.
+const SHOWN: usize = 64;
 
-/// A cell's name: 1 to 64 visible ASCII characters without quotes and backslashes, so that status,
-/// log and metrics show it as it is.
+/// A cell's name in a report; see [`CELL_NAME`].
 ///
 /// # Errors
 /// The text is no such name.
 pub fn cell_name(text: &str) -> Result<Arc<str>, Malformed> {
-    let sound = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
-    if (1..=LONGEST_CELL).contains(&text.len()) && text.bytes().all(sound) {
+    if is_cell_name(text) {
         return Ok(text.into());
     }
-    let shown: String = text.chars().filter(|c| !c.is_control()).take(LONGEST_CELL).collect();
-    Err(format!(
-        "the cell's name is `{shown}`, allowed is 1 to {LONGEST_CELL} visible ASCII characters \
-         without quotes and backslashes"
-    )
-    .into())
+    let shown: String = text.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+    Err(format!("the cell's name is `{shown}`, allowed is {CELL_NAME}").into())
 }
 
 /// One report about one UE.

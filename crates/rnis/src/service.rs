@@ -2,17 +2,18 @@
 
 use crate::callback::Callbacks;
 use crate::client::notifier;
+use crate::identity::CellIdentity;
 use crate::notify::{self, Item, Mailbox};
 use crate::query::{Asked, Problem};
 use crate::report::Report;
 use crate::token::{Share, User};
 use crate::types::{
     AssociateId, CellInfo, CellUeInfo, CellUserInfo, Ecgi, ErabInfo, ErabQosParameters,
-    ErabReleaseInfo, FilterCriteriaQci, L2Meas, Plmn, PlmnInfo, RabEstNotification, RabInfo,
+    ErabReleaseInfo, FilterCriteriaQci, L2Meas, PlmnInfo, RabEstNotification, RabInfo,
     RabRelNotification, RanReports, S1BearerInfo, S1BearerInfoDetailed, S1UeInfo, TimeStamp,
     UeInfo, WrittenSubscription,
 };
-use justfull_base::ConfigError;
+use justfull_base::feedback::RanReport;
 use justfull_net::{Prefix, clock};
 use std::collections::BTreeMap;
 use std::io;
@@ -24,6 +25,8 @@ use ureq::Agent;
 
 /// Most UEs at a time; reports of further ones are dropped.
 const MOST_UES: usize = 65_536;
+/// Most cells; reports of further ones are dropped.
+const MOST_CELLS: usize = 4_096;
 /// Most subscriptions at a time, and most of one user. Each has a thread.
 const MOST_SUBSCRIPTIONS: usize = 64;
 const SHARE: usize = 16;
@@ -36,57 +39,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Number of the one bearer that each UE has: the first that TS 24.007 section 11.2.3.1.5 allows.
 const ERAB: u8 = 5;
 
-/// The cell of the reports, and its bearers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CellIdentity {
-    /// Mobile country code, three digits.
-    pub mcc: String,
-    /// Mobile network code, two or three digits.
-    pub mnc: String,
-    /// The cell's identity in the network: seven hexadecimal digits of 28 bits.
-    pub cell_id: String,
-    /// QoS class of its bearers.
-    pub qci: u8,
-}
-
-impl Default for CellIdentity {
-    /// The network for tests, its first cell, and the default class.
-    fn default() -> Self {
-        Self { mcc: "001".into(), mnc: "01".into(), cell_id: "0000001".into(), qci: 9 }
-    }
-}
-
-impl CellIdentity {
-    /// Checks it.
-    ///
-    /// # Errors
-    /// The field that does not have the standards' form.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-        let hex = self.cell_id.bytes().all(|b| b.is_ascii_hexdigit());
-        let refused = |field, found: &str, allowed: &str| {
-            Err(ConfigError::new(field, &found, allowed, "TS 23.003 section 2.2"))
-        };
-        if self.mcc.len() != 3 || !digits(&self.mcc) {
-            refused("mcc", &self.mcc, "three digits")
-        } else if !(2..=3).contains(&self.mnc.len()) || !digits(&self.mnc) {
-            refused("mnc", &self.mnc, "two or three digits")
-        } else if self.cell_id.len() != 7 || !hex {
-            refused("cell_id", &self.cell_id, "seven hexadecimal digits")
-        } else {
-            Ok(())
-        }
-    }
-
-    fn ecgi(&self) -> Ecgi {
-        Ecgi { cell_id: self.cell_id.clone(), plmn: self.plmn() }
-    }
-
-    fn plmn(&self) -> Plmn {
-        Plmn { mcc: self.mcc.clone(), mnc: self.mnc.clone() }
-    }
-}
-
 /// A subscription by its number in a path, and the user of the request.
 #[derive(Clone, Copy)]
 pub(crate) struct Owned<'a> {
@@ -98,6 +50,8 @@ pub(crate) struct Owned<'a> {
 #[derive(Debug)]
 struct Known {
     report: Report,
+    /// Number of its cell.
+    cell: usize,
     seen: Instant,
 }
 
@@ -117,9 +71,27 @@ struct Entry {
 struct Inner {
     /// By first address.
     ues: BTreeMap<Prefix, Known>,
+    /// The numbers of cells by their names.
+    cells: BTreeMap<Arc<str>, usize>,
     subscriptions: BTreeMap<u64, Entry>,
     next: u64,
     looked: Option<Instant>,
+}
+
+impl Inner {
+    /// The number of the cell `name`, which is added if it is new; none if there are too many. A
+    /// source that names no cells has one, the first.
+    fn cell(&mut self, name: Option<&Arc<str>>) -> Option<usize> {
+        let Some(name) = name else { return Some(0) };
+        if let Some(&number) = self.cells.get(name) {
+            return Some(number);
+        }
+        let number = self.cells.len();
+        (number < MOST_CELLS).then(|| {
+            self.cells.insert(Arc::clone(name), number);
+            number
+        })
+    }
 }
 
 /// The service.
@@ -164,17 +136,29 @@ impl Service {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a report of a cell. False if there are too many UEs and this one is left out.
+    /// Numbers the cells `names` in this order. Other cells get numbers in the order of their first
+    /// reports.
+    pub fn name_cells(&self, names: &[Arc<str>]) {
+        let mut inner = self.lock();
+        for name in names {
+            let _too_many = inner.cell(Some(name));
+        }
+    }
+
+    /// Takes a report of a cell, in which its UE then is. A report without a cell is of the UE's
+    /// last cell. False if there are too many UEs or cells, and this one is left out.
     pub fn report(&self, report: &Report) -> bool {
         let Some(&name) = report.ue.first() else { return false };
         let now = clock::now();
         let mut inner = self.lock();
         let inner = &mut *inner;
+        let Some(cell) = inner.cell(report.cell.as_ref()) else { return false };
         if let Some(known) = inner.ues.get_mut(&name) {
             (known.report, known.seen) = (report.clone(), now);
+            known.cell = if report.cell.is_some() { cell } else { known.cell };
         } else if inner.ues.len() < MOST_UES {
-            inner.ues.insert(name, Known { report: report.clone(), seen: now });
-            self.bearers(&inner.subscriptions, report, true);
+            inner.ues.insert(name, Known { report: report.clone(), cell, seen: now });
+            self.bearers(&inner.subscriptions, report, cell, true);
         } else {
             return false;
         }
@@ -198,7 +182,7 @@ impl Service {
         inner.ues.retain(|_, known| {
             let stays = now.duration_since(known.seen) < GONE;
             if !stays {
-                self.bearers(subscriptions, &known.report, false);
+                self.bearers(subscriptions, &known.report, known.cell, false);
             }
             stays
         });
@@ -207,17 +191,23 @@ impl Service {
         subscriptions.retain(|_, entry| entry.written.deadline() > time);
     }
 
-    /// Notifies the subscribers that a UE's bearer was established or released.
-    fn bearers(&self, subscriptions: &BTreeMap<u64, Entry>, report: &Report, came: bool) {
+    /// Notifies the subscribers that a UE's bearer was established or released in `cell`.
+    fn bearers(
+        &self,
+        subscriptions: &BTreeMap<u64, Entry>,
+        report: &Report,
+        cell: usize,
+        came: bool,
+    ) {
         let associate_id: Vec<AssociateId> = report.ue.iter().map(AssociateId::of).collect();
-        let (time_stamp, ecgi) = (TimeStamp::now(), self.cell.ecgi());
+        let (time_stamp, ecgi) = (TimeStamp::now(), self.cell.ecgi(cell));
         for entry in subscriptions.values() {
             let (filter, wants_came) = match &entry.written {
                 WrittenSubscription::RabEstSubscription(rab) => (&rab.filter_criteria_qci, true),
                 WrittenSubscription::RabRelSubscription(rab) => (&rab.filter_criteria_qci, false),
                 WrittenSubscription::JustfullRanReportSubscription(_) => continue,
             };
-            if wants_came != came || !self.wanted(filter) {
+            if wants_came != came || !self.wanted(filter, &ecgi) {
                 continue;
             }
             let (associate_id, ecgi) = (associate_id.clone(), ecgi.clone());
@@ -243,49 +233,55 @@ impl Service {
         }
     }
 
-    fn wanted(&self, filter: &FilterCriteriaQci) -> bool {
+    /// True if the filter selects the bearers of the cell `ecgi`.
+    fn wanted(&self, filter: &FilterCriteriaQci, ecgi: &Ecgi) -> bool {
         filter.qci == self.cell.qci
             && filter.erab_id.is_none_or(|erab| erab == ERAB)
-            && (filter.ecgi.is_empty() || filter.ecgi.contains(&self.cell.ecgi()))
+            && (filter.ecgi.is_empty() || filter.ecgi.contains(ecgi))
     }
 
-    /// The UEs that a request selects, in the form that `make` gives.
-    fn select<T>(&self, asked: &Asked, make: impl Fn(&Report) -> T) -> Vec<T> {
+    /// The UEs that a request selects, in the form that `make` gives from the report and the
+    /// number of the cell.
+    fn select<T>(&self, asked: &Asked, make: impl Fn(&Report, usize) -> T) -> Vec<T> {
         let mut inner = self.lock();
         self.look(&mut inner, clock::now());
-        let ues = inner.ues.values().map(|known| &known.report);
-        ues.filter(|report| asked.admits_ue(&report.ue)).map(make).collect()
+        let selected =
+            |known: &&Known| asked.admits_ue(&known.report.ue) && self.in_cell(asked, known.cell);
+        let ues = inner.ues.values().filter(selected);
+        ues.map(|known| make(&known.report, known.cell)).collect()
     }
 
     pub(crate) fn rab_info(&self, asked: &Asked) -> RabInfo {
         let rates = ["erab_mbr_dl", "erab_mbr_ul", "erab_gbr_dl", "erab_gbr_ul"];
-        let some = self.in_cell(asked)
-            && asked.admits("erab_id", ERAB)
+        let some = asked.admits("erab_id", ERAB)
             && asked.admits("qci", self.cell.qci)
             && !rates.iter().any(|rate| asked.has(rate));
         let erab = ErabInfo {
             erab_id: ERAB,
             erab_qos_parameters: ErabQosParameters { qci: self.cell.qci },
         };
-        let ue_info = self.select(asked, |report| UeInfo {
-            associate_id: report.ue.iter().map(AssociateId::of).collect(),
-            erab_info: vec![erab.clone()],
+        let mut cells: BTreeMap<usize, Vec<UeInfo>> = BTreeMap::new();
+        let ue_info = self.select(asked, |report, cell| {
+            let associate_id = report.ue.iter().map(AssociateId::of).collect();
+            (cell, UeInfo { associate_id, erab_info: vec![erab.clone()] })
         });
-        let cell = CellUserInfo { ecgi: self.cell.ecgi(), ue_info };
-        let cells = Some(cell).filter(|cell| some && !cell.ue_info.is_empty());
+        for (cell, ue) in ue_info.into_iter().filter(|_| some) {
+            cells.entry(cell).or_default().push(ue);
+        }
+        let user_info = |(cell, ue_info)| CellUserInfo { ecgi: self.cell.ecgi(cell), ue_info };
         RabInfo {
             time_stamp: TimeStamp::now(),
             app_instance_id: asked.values("app_ins_id").next().unwrap_or_default().into(),
             request_id: self.requests.fetch_add(1, Ordering::Relaxed).to_string(),
-            cell_user_info: cells.into_iter().collect(),
+            cell_user_info: cells.into_iter().map(user_info).collect(),
         }
     }
 
     pub(crate) fn s1_bearer_info(&self, asked: &Asked) -> S1BearerInfo {
-        let some = self.in_cell(asked) && asked.admits("erab_id", ERAB);
-        let ues = self.select(asked, |report| S1UeInfo {
+        let some = asked.admits("erab_id", ERAB);
+        let ues = self.select(asked, |report, cell| S1UeInfo {
             associate_id: report.ue.iter().map(AssociateId::of).collect(),
-            ecgi: vec![self.cell.ecgi()],
+            ecgi: vec![self.cell.ecgi(cell)],
             s1_bearer_info_detailed: vec![S1BearerInfoDetailed { erab_id: ERAB }],
         });
         S1BearerInfo {
@@ -294,8 +290,9 @@ impl Service {
         }
     }
 
-    fn in_cell(&self, asked: &Asked) -> bool {
-        asked.admits("cell_id", &self.cell.cell_id)
+    /// True if the request selects the cell `number`.
+    fn in_cell(&self, asked: &Asked, number: usize) -> bool {
+        asked.admits("cell_id", self.cell.of(number))
     }
 
     pub(crate) fn plmn_info(&self, asked: &Asked) -> Vec<PlmnInfo> {
@@ -308,39 +305,47 @@ impl Service {
     }
 
     pub(crate) fn layer2_meas(&self, asked: &Asked) -> L2Meas {
-        let ecgi = self.cell.ecgi();
-        let (mut cell_info, mut cell_ue_info) = (Vec::new(), Vec::new());
-        if self.in_cell(asked) {
-            let newest = self.select(&Asked::default(), |report| report.ran);
-            if let Some(ran) = newest.iter().max_by_key(|ran| ran.at) {
-                let share = 100_u128 * u128::from(ran.used.min(ran.offered));
-                let usage = share.checked_div(u128::from(ran.offered)).unwrap_or(0) as u8;
-                cell_info.push(CellInfo {
-                    dl_nongbr_prb_usage_cell: usage,
-                    dl_total_prb_usage_cell: usage,
-                    ecgi: ecgi.clone(),
-                    number_of_active_ue_dl_nongbr_cell: ran.active_ues,
-                });
+        // The newest report of each cell.
+        let mut newest: BTreeMap<usize, RanReport> = BTreeMap::new();
+        for (cell, ran) in self.select(&Asked::default(), |report, cell| (cell, report.ran)) {
+            let last = newest.entry(cell).or_insert(ran);
+            if last.at <= ran.at {
+                *last = ran;
             }
-            cell_ue_info = self.select(asked, |report| {
-                let ran = &report.ran;
-                let bits = u128::from(ran.bytes) * 8;
-                let period = u128::from(ran.slot.as_nanos()) * u128::from(ran.slots);
-                // kbit/s are bits in a microsecond, times 1000.
-                let rate = (bits * 1_000_000).checked_div(period).unwrap_or(0);
-                CellUeInfo {
-                    associate_id: AssociateId::of(&report.ue[0]),
-                    dl_nongbr_data_volume_ue: (bits / 1_000) as u64,
-                    dl_nongbr_throughput_ue: rate.min(u128::from(u64::MAX)) as u64,
-                    ecgi: ecgi.clone(),
-                }
-            });
         }
+        let cells = newest.into_iter().filter(|(cell, _)| self.in_cell(asked, *cell));
+        let cell_info = cells.map(|(cell, ran)| {
+            let share = 100_u128 * u128::from(ran.used.min(ran.offered));
+            let usage = share.checked_div(u128::from(ran.offered)).unwrap_or(0) as u8;
+            CellInfo {
+                dl_nongbr_prb_usage_cell: usage,
+                dl_total_prb_usage_cell: usage,
+                ecgi: self.cell.ecgi(cell),
+                number_of_active_ue_dl_nongbr_cell: ran.active_ues,
+            }
+        });
+        let cell_info = cell_info.collect();
+        let cell_ue_info = self.select(asked, |report, cell| {
+            let ran = &report.ran;
+            let bits = u128::from(ran.bytes) * 8;
+            let period = u128::from(ran.slot.as_nanos()) * u128::from(ran.slots);
+            // kbit/s are bits in a microsecond, times 1000.
+            let rate = (bits * 1_000_000).checked_div(period).unwrap_or(0);
+            CellUeInfo {
+                associate_id: AssociateId::of(&report.ue[0]),
+                dl_nongbr_data_volume_ue: (bits / 1_000) as u64,
+                dl_nongbr_throughput_ue: rate.min(u128::from(u64::MAX)) as u64,
+                ecgi: self.cell.ecgi(cell),
+            }
+        });
         L2Meas { time_stamp: TimeStamp::now(), cell_info, cell_ue_info }
     }
 
     pub(crate) fn ran_reports(&self, asked: &Asked) -> RanReports {
-        RanReports { time_stamp: TimeStamp::now(), reports: self.select(asked, Report::written) }
+        RanReports {
+            time_stamp: TimeStamp::now(),
+            reports: self.select(asked, |report, _| report.written()),
+        }
     }
 
     /// Adds a subscription of `user`; `root` is the address of the list of subscriptions.

@@ -132,6 +132,83 @@ fn queries_return_the_reports_of_the_selected_ues() {
     assert_eq!(served.get("/openapi.json").1["info"]["title"], "justfull rnis");
 }
 
+/// A report of a cell.
+fn of_cell(cell: &str, ue: &str, at_us: u64, used: u64) -> Report {
+    let mut report = report(ue, at_us);
+    report.cell = Some(cell.into());
+    report.ran.used = used;
+    report
+}
+
+#[test]
+fn each_cell_has_an_identity_its_ues_and_its_use_and_a_ue_moves_with_its_reports() {
+    let served = served(Tokens::default());
+    served.service.name_cells(&["west".into(), "east".into()]);
+    // The order of reports does not matter.
+    for report in [
+        of_cell("east", "\"10.45.0.2\"", 1, 200),
+        of_cell("west", "\"10.45.0.1\"", 2, 100),
+        of_cell("west", "\"10.45.0.3\"", 3, 125),
+    ] {
+        assert!(served.service.report(&report));
+    }
+    let cells = |path: &str| {
+        let (status, answer) = served.get(&format!("/rni/v2/queries/rab_info{path}"));
+        assert_eq!(status, 200, "{answer}");
+        let cells = answer["cellUserInfo"].as_array().expect("cells").clone();
+        let ues = |cell: &Value| {
+            let ues = cell["ueInfo"].as_array().expect("UEs").iter();
+            ues.map(|ue| ue["associateId"][0]["value"].as_str().expect("one").to_owned()).collect()
+        };
+        let cell = |cell: &Value| {
+            (cell["ecgi"]["cellId"].as_str().expect("an identity").to_owned(), ues(cell))
+        };
+        cells.iter().map(cell).collect::<Vec<(String, Vec<String>)>>()
+    };
+    let of = |id: &str, ues: &[&str]| {
+        (id.to_owned(), ues.iter().map(|ue| (*ue).to_owned()).collect::<Vec<_>>())
+    };
+    let both = [of("0000001", &["10.45.0.1", "10.45.0.3"]), of("0000002", &["10.45.0.2"])];
+    assert_eq!(cells(""), both);
+    assert_eq!(cells("?cell_id=0000002"), both[1..]);
+    assert_eq!(cells("?cell_id=0000003"), []);
+    let usage = |path: &str| {
+        let (_, layer2) = served.get(&format!("/rni/v2/queries/layer2_meas{path}"));
+        let cells = layer2["cellInfo"].as_array().expect("cells").iter();
+        let ues = layer2["cellUEInfo"].as_array().expect("UEs").len();
+        (cells.map(|cell| cell["dl_total_prb_usage_cell"].clone()).collect::<Vec<_>>(), ues)
+    };
+    // Of 250 blocks; the newest report of each cell counts.
+    assert_eq!(usage(""), (vec![json!(50), json!(80)], 3));
+    assert_eq!(usage("?cell_id=0000002"), (vec![json!(80)], 1));
+
+    assert!(served.service.report(&of_cell("east", "\"10.45.0.3\"", 4, 150)));
+    let moved = [of("0000001", &["10.45.0.1"]), of("0000002", &["10.45.0.2", "10.45.0.3"])];
+    assert_eq!(cells(""), moved);
+    // A report without a cell leaves its UE there.
+    assert!(served.service.report(&report("\"10.45.0.3\"", 5)));
+    assert_eq!(cells(""), moved);
+    assert_eq!(usage(""), (vec![json!(40), json!(40)], 3));
+    let (_, bearers) = served.get("/rni/v2/queries/s1_bearer_info?ue_ipv4_address=10.45.0.3");
+    assert_eq!(bearers["s1UeInfo"][0]["ecgi"][0]["cellId"], "0000002");
+    let (_, reports) = served.get(&format!("{REPORTS}?ue_ipv4_address=10.45.0.2"));
+    assert_eq!(reports["reports"][0]["cell_id"], "east");
+}
+
+#[test]
+fn reports_of_more_than_4096_cells_are_left_out_and_reports_of_known_cells_are_not() {
+    let served = served(Tokens::default());
+    let names: Vec<Arc<str>> = (0..4_096).map(|n| format!("cell-{n}").into()).collect();
+    served.service.name_cells(&names);
+    assert!(!served.service.report(&of_cell("another", "\"10.45.0.1\"", 1, 100)));
+    assert!(served.service.report(&of_cell("cell-4095", "\"10.45.0.1\"", 2, 100)));
+    assert!(!served.service.report(&of_cell("another", "\"10.45.0.1\"", 3, 100)));
+    let (_, reports) = served.get(REPORTS);
+    assert_eq!(reports["reports"][0]["cell_id"], "cell-4095");
+    let (_, rab) = served.get("/rni/v2/queries/rab_info");
+    assert_eq!(rab["cellUserInfo"][0]["ecgi"]["cellId"], "0001000");
+}
+
 #[test]
 fn subscribers_get_all_reports_bearer_events_and_a_warning_of_the_end() {
     let served = served(Tokens::default());

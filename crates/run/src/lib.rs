@@ -19,6 +19,7 @@ pub mod ledger;
 pub mod proxy;
 pub mod recorder;
 pub mod region;
+pub mod reported;
 pub mod results;
 pub mod route;
 mod slice_quantum;

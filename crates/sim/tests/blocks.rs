@@ -109,7 +109,7 @@ fn a_world_runs_the_same_with_and_without_reports() {
     let config = bulk_and_voice();
     let silent = World::new(&config).expect("it is valid").run(&mut ()).expect("a result");
     let (mut reports, mut bytes, mut last) = (0_u64, 0, justfull_base::Instant::ZERO);
-    let mut listen = |_ue: u32, ran: &justfull_base::feedback::RanReport| {
+    let mut listen = |_of: justfull_run::proxy::At, ran: &justfull_base::feedback::RanReport| {
         assert!(ran.at >= last && ran.blocks <= ran.used && ran.used <= ran.offered, "{ran:?}");
         (last, reports, bytes) = (ran.at, reports + 1, bytes + ran.bytes);
     };

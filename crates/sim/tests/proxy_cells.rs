@@ -1,10 +1,12 @@
 //! A proxy in front of several cells: its control divides each cell by itself, and learns from
 //! reports that a UE has moved.
 
+use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
 use justfull_queue::Limit;
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
 use justfull_rapid::{Config, ControlConfig};
+use justfull_run::proxy::At;
 use justfull_run::results::RunResult;
 use justfull_run::tap::Tap;
 use justfull_run::{
@@ -126,4 +128,32 @@ fn late_reports_of_the_old_cell_do_not_bring_a_ue_back() {
     let result = run(&config);
     assert!(result.flows.iter().all(|flow| flow.goodput_mbit_s > 1.0), "{:?}", result.flows);
     assert_eq!(run(&config), result);
+}
+
+#[test]
+fn each_report_is_of_the_cell_that_serves_its_ue_and_a_move_is_in_the_reports() {
+    let moves = vec![Move { at: ms(1_000), to: 1 }, Move { at: ms(2_000), to: 0 }];
+    let mut config = proxied(vec![stays(0), stays(1), Place { moves, ..Place::default() }], 3);
+    config.proxy.control = None;
+    let mut reports = Vec::new();
+    let mut listen = |of: At, ran: &RanReport| reports.push((ran.at, of.ue, of.cell));
+    let world = World::new(&config).expect("it is sound");
+    let result = world.run_reported(ms(10), &mut listen, &mut ()).expect("nobody ends it");
+    assert_eq!(result.broken, None);
+    let of_ue = |ue: u32| {
+        let own = reports.iter().filter(move |(_, of, _)| *of == ue);
+        own.map(|(at, _, cell)| (at.as_nanos() / 10_000_000, *cell)).collect::<Vec<_>>()
+    };
+    let all = |cell| (1..=300).map(|n| (n, cell)).collect::<Vec<_>>();
+    assert_eq!((of_ue(0), of_ue(1)), (all(0), all(1)));
+    // It leaves 20 ms after each decision, and is in no cell for 50 ms.
+    let cell = |n: u64| match n {
+        ..102 => Some(0),
+        102..107 => None,
+        107..202 => Some(1),
+        202..207 => None,
+        _ => Some(0),
+    };
+    let moving: Vec<_> = (1..=300).filter_map(|n| Some((n, cell(n)?))).collect();
+    assert_eq!(of_ue(2), moving);
 }

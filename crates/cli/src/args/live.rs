@@ -107,8 +107,8 @@ pub(crate) struct LiveArgs {
     /// Serve metrics for Prometheus at this port of 127.0.0.1, or at this address
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     pub(crate) metrics: Option<String>,
-    /// Write the cell's reports about its UEs to this file or named pipe: a line of JSON for each
-    /// report, as `justfull proxy` reads it
+    /// Write the reports of each cell about its UEs to this file or named pipe: a line of JSON for
+    /// each report, as `justfull proxy` reads it
     #[arg(long, value_name = "FILE")]
     pub(crate) reports: Option<PathBuf>,
     /// Serve the reports at this port of 127.0.0.1, or at this address, as `justfull rnis` does

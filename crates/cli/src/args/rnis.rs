@@ -53,16 +53,16 @@ pub(crate) struct RnisArgs {
     /// link-local or serves a cloud's metadata; may be given several times
     #[arg(long, value_name = "NETWORK")]
     pub(crate) allow_callbacks: Vec<String>,
-    /// Mobile country code of the cell
+    /// Mobile country code of the cells
     #[arg(long, default_value = "001")]
     pub(crate) mcc: String,
-    /// Mobile network code of the cell
+    /// Mobile network code of the cells
     #[arg(long, default_value = "01")]
     pub(crate) mnc: String,
-    /// Identity of the cell: seven hexadecimal digits
+    /// Identity of the first cell: seven hexadecimal digits; each further cell has the next number
     #[arg(long, default_value = "0000001")]
     pub(crate) cell_id: String,
-    /// QoS class of its bearers
+    /// QoS class of the bearers
     #[arg(long, default_value_t = 9)]
     pub(crate) qci: u8,
     /// Only print the OpenAPI description

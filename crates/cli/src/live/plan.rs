@@ -4,6 +4,7 @@ use crate::args::{GridArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::scenarios::{self, load};
 use justfull_run::WorldConfig;
+use justfull_run::reported::cell_names;
 use justfull_scenario::{Job, Scenario};
 use std::path::{Path, PathBuf};
 
@@ -107,17 +108,10 @@ impl Plan {
         Ok(Chosen { scenario: &self.scenario, job: job.clone(), config })
     }
 
-    /// Refuses several cells for a run of `chosen` with reports of the radio or with a proxy.
-    pub(super) fn check_one_cell(&self, chosen: &Chosen<'_>) -> Result<(), Failure> {
-        let Some(cells) = &chosen.config.cells else { return Ok(()) };
-        Err(Failure::Usage(format!(
-            "{}: field `cell` (method {}): found {} cells; live, reports of the radio and a proxy \
-             are for one cell: allowed is no `[[cell]]`, or a run without `--reports`, `--rnis`, \
-             `--proxy` and `proxy.control`",
-            self.file.display(),
-            chosen.job.method,
-            cells.cells.len()
-        )))
+    /// Refuses cells of `chosen` about which there are no reports of the radio.
+    pub(super) fn check_reported(&self, chosen: &Chosen<'_>) -> Result<(), Failure> {
+        let refused = |e| Failure::Usage(format!("{}: {e}", self.file.display()));
+        cell_names(&chosen.config).map(drop).map_err(refused)
     }
 
     /// The runs in the order of execution, each with its position: each method at each point once,

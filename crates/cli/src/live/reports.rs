@@ -1,4 +1,4 @@
-//! `--reports`: the cell's reports about its UEs, in a file or a named pipe.
+//! `--reports`: the cells' reports about their UEs, in a file or a named pipe.
 
 use crate::failure::Failure;
 use crate::terminal::say;

@@ -1,9 +1,10 @@
-//! `--rnis`: the cell's reports about its UEs, as a radio network information service.
+//! `--rnis`: the cells' reports about their UEs, as a radio network information service.
 
 use crate::failure::Failure;
 use crate::rnis::{callbacks, epoch, listen, reported};
-use justfull_live::reports::Reports;
+use justfull_live::reports::{Reports, UeReport};
 use justfull_rnis::{CellIdentity, Listening, Service, Tokens};
+use justfull_run::proxy::At;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -32,11 +33,12 @@ impl Rnis {
     /// Serves `reports` on a thread that ends with the run.
     pub(super) fn take_reports(&self, reports: Reports) -> Result<(), Failure> {
         let (service, start) = (Arc::clone(&self.service), epoch());
+        service.name_cells(reports.cells());
         let work = move || {
             // Any timeout would do: only the end matters.
             while let Ok(report) = reports.next(std::time::Duration::from_secs(1)) {
-                if let Some(report) = report {
-                    service.report(&reported(report.ue, &report.ran, start));
+                if let Some(UeReport { ue, cell, ran }) = report {
+                    service.report(&reported(At { ue, cell }, reports.cells(), &ran, start));
                 }
             }
         };

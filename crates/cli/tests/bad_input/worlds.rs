@@ -262,15 +262,19 @@ fn each_refusal_of_a_street_is_one_message() {
 
 /// Refused before any change to this machine.
 #[test]
-fn a_live_run_refuses_several_cells_and_a_scenario_and_a_method_with_a_proxy() {
+fn a_live_run_refuses_cells_without_reports_and_a_scenario_and_a_method_with_a_proxy() {
     let of = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
         let folder = tempfile::tempdir().expect("a folder can be made");
         let text = format!("{SOUND}\n[proxy]\ncontrol = \"equal_share\"");
-        std::fs::write(folder.path().join("my.toml"), text).expect("the folder can be written");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+        write("my.toml", &text).expect("the folder can be written");
+        let cells = justfull_scenario::library::scenario("two-cells-live").expect("it is shipped");
+        let cells = cells.replace("\"west\"", "\"far west\"");
+        write("cells.toml", &cells).expect("the folder can be written");
         let done = command.arg("live").args(args).current_dir(&folder).output();
         let written = std::fs::read_dir(&folder).expect("it is there").count();
-        assert_eq!(written, 1, "nothing but the scenario");
+        assert_eq!(written, 2, "nothing but the scenarios");
         done.expect("the program starts")
     };
     refused(
@@ -283,11 +287,20 @@ fn a_live_run_refuses_several_cells_and_a_scenario_and_a_method_with_a_proxy() {
         "live-lte: field `proxy.control` (method RAPID): found rapid, which needs a proxy; \
          allowed is a method without one, *",
     );
-    refused(
-        &of(&["two-cells-walk", "--reports", "reports.jsonl"]),
-        "two-cells-walk: field `cell` (method Vanilla): found 2 cells; live, reports of the radio \
-         and a proxy are for one cell: allowed is no `[[cell]]`, or a run without `--reports`, *",
-    );
+    for option in ["--reports", "--rnis", "--proxy"] {
+        // No proxy is asked for its configuration before the cells are checked.
+        let value = if option == "--proxy" { "my.toml" } else { "8080" };
+        refused(
+            &of(&["dual-connectivity", option, value]),
+            "dual-connectivity: field `ue[0].secondary`: found set, allowed is none with reports \
+             of the radio or a proxy (a report is about a UE in one cell)",
+        );
+        refused(
+            &of(&["cells.toml", option, value]),
+            "cells.toml: field `cell[0].name`: found far west, allowed is 1 to 64 visible ASCII \
+             characters without quotes and backslashes (reports of the radio name their cell)",
+        );
+    }
 }
 
 #[test]

@@ -167,13 +167,10 @@ impl<P: Port> Live<P> {
         Ok(self)
     }
 
-    /// Sends the cell's reports about its UEs to the listeners of `reports`. Several cells send
-    /// none.
+    /// Sends the cells' reports about their UEs to the listeners of `reports`.
     #[must_use]
     pub fn reporting(mut self, reports: ReportStream) -> Self {
-        if let Radio::Cell(stack) = &mut self.radio {
-            stack.start_reports();
-        }
+        self.radio.start_reports();
         self.reports = Some(reports);
         self
     }

@@ -1,11 +1,13 @@
 //! The cells of a live run: one, or several between which UEs move.
 
 use crate::recorder::LiveRecorder;
+use justfull_base::feedback::RanReport;
 use justfull_base::{ConfigError, Dscp, Duration, Instant, Probe};
 use justfull_ran::stack::Flows;
 use justfull_ran::{Egress, FiveTuple, Stack};
 use justfull_run::WorldConfig;
 use justfull_run::gather::conservation;
+use justfull_run::proxy::At;
 use justfull_run::region::Region;
 use justfull_run::results::{Conservation, RunResult};
 use justfull_run::uplink::Uplink;
@@ -53,6 +55,26 @@ impl Radio {
         match self {
             Self::Cell(stack) => stack.reopen_flow(number, ue, tuple, dscp),
             Self::Cells(region) => region.reopen_flow(number, ue, tuple, dscp),
+        }
+    }
+
+    /// The cells begin to count for reports about their UEs.
+    pub(super) fn start_reports(&mut self) {
+        match self {
+            Self::Cell(stack) => stack.start_reports(),
+            Self::Cells(region) => region.each_stack(|_, stack| stack.start_reports()),
+        }
+    }
+
+    /// Calls `each` with the report of each cell about each of its UEs; `now` must be after the
+    /// last call.
+    pub(super) fn each_report(&mut self, now: Instant, mut each: impl FnMut(At, &RanReport)) {
+        let mut of_cell = |cell, stack: &mut Stack| {
+            stack.reports(now, |ue, report| each(At { ue, cell }, report));
+        };
+        match self {
+            Self::Cell(stack) => of_cell(0, stack),
+            Self::Cells(region) => region.each_stack(of_cell),
         }
     }
 

@@ -1,14 +1,16 @@
-//! A world whose cell reports about its UEs during the run to a listener outside the world.
+//! A world whose cells report about their UEs during the run to a listener outside the world.
 
 use super::{Progress, World};
 use crate::cells::Cells;
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
+use justfull_run::proxy::At;
 use justfull_run::results::RunResult;
 
 impl World {
-    /// Runs like [`World::run`]. Once per `period` the cell reports each UE, by its number, to
-    /// `listener`, after all earlier events; `progress` follows each period, and may delay its end.
+    /// Runs like [`World::run`]. Once per `period` each cell reports each of its UEs, by the
+    /// numbers of both, to `listener`, after all earlier events; `progress` follows each period,
+    /// and may delay its end.
     ///
     /// # Panics
     /// If `period` is zero, or if the world has a proxy, to which the cell already reports; and the
@@ -16,7 +18,7 @@ impl World {
     pub fn run_reported(
         mut self,
         period: Duration,
-        listener: &mut dyn FnMut(u32, &RanReport),
+        listener: &mut dyn FnMut(At, &RanReport),
         progress: &mut dyn Progress,
     ) -> Option<RunResult> {
         assert!(!period.is_zero(), "a period of reports is above zero");
@@ -30,7 +32,9 @@ impl World {
             if due > end {
                 return Some(self.finish());
             }
-            self.cells.each_stack(|_, stack| stack.reports(due, &mut *listener));
+            self.cells.each_stack(|cell, stack| {
+                stack.reports(due, |ue, report| listener(At { ue, cell }, report));
+            });
             if !progress.advanced(due) {
                 return None;
             }

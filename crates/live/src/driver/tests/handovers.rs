@@ -2,8 +2,11 @@
 
 use super::upload::{to_server, upload};
 use super::*;
+use crate::reports::UeReport;
+use justfull_base::feedback::RanReport;
 use justfull_ran::{CarrierConfig, CarrierKind, RlcModeConfig, UplinkMacConfig};
 use justfull_run::handovers::{CellsResult, Outcome};
+use justfull_run::proxy::At;
 use justfull_run::{CellConfig, CellsConfig, HandoverConfig, Move, Place, UplinkStack};
 
 /// Gives `config` two cells; its UE changes to the other one every `every`.
@@ -79,6 +82,61 @@ fn a_live_ue_has_the_handovers_and_within_a_slot_the_delays_of_the_simulated_one
         for (a, b) in shares(found).into_iter().zip(shares(expected)) {
             assert!((a - b).abs() <= 1.0, "{}: {a} {b}", found.name);
         }
+    }
+}
+
+/// The reports of a simulated run of `config` once a `period`.
+fn simulated_reports(config: &WorldConfig, period: Duration) -> Vec<(At, RanReport)> {
+    let mut reports = Vec::new();
+    let mut listen = |of: At, ran: &RanReport| reports.push((of, *ran));
+    let world = World::new(config).expect("sound settings");
+    world.run_reported(period, &mut listen, &mut ()).expect("it ends");
+    reports
+}
+
+#[test]
+fn reports_name_the_cell_that_serves_the_ue_as_simulated_ones_do_and_none_between_two_cells() {
+    let config = busy();
+    let period = ms(10);
+    let (packets, simulated) = simulated(&config);
+    let mut bench = Bench::new(packets, Vec::new());
+    let mut stream = ReportStream::new(period);
+    let reports = stream.listen();
+    bench.reports = Some(stream);
+    let (live, report, _) = bench.run(&config);
+    assert_eq!((live.broken.as_deref(), &simulated.broken), (None, &None));
+    let patience = std::time::Duration::ZERO;
+    let reports: Vec<_> = std::iter::from_fn(|| reports.next(patience).ok().flatten()).collect();
+
+    // The cell of each period.
+    let period_of = |at: Instant| at.as_nanos() / period.as_nanos();
+    let found = reports.iter().map(|of| (period_of(of.ran.at), of.ue, of.cell));
+    let expected = simulated_reports(&config, period);
+    let expected = expected.iter().map(|(of, ran)| (period_of(ran.at), of.ue, of.cell));
+    let [found, expected]: [Vec<_>; 2] = [found.collect(), expected.collect()];
+    // The last period ends with the run.
+    assert!(found.len().abs_diff(expected.len()) <= 1 && found.len() > 150, "{}", found.len());
+    let both = found.len().min(expected.len());
+    assert_eq!(found[..both], expected[..both]);
+
+    let cells = cells(&live);
+    let counts = report.reports.expect("there was a listener");
+    assert_eq!((counts.moves, cells.handovers.len()), (5, 5));
+    for handover in &cells.handovers {
+        let left = handover.decided_s + handover.preparation_ms.expect("it has left") * 1e-3;
+        let joined = left + handover.interruption_ms.expect("it has joined") * 1e-3;
+        // A report at an instant of a handover is made after it.
+        let between = |of: &&UeReport| (left..joined).contains(&of.ran.at.as_secs_f64());
+        assert_eq!(reports.iter().filter(between).count(), 0, "{left} to {joined}");
+    }
+    for (number, cell) in (0..).zip(&cells.cells) {
+        let own = reports.iter().filter(|of| of.cell == number);
+        let bytes: u64 = own.clone().map(|of| of.ran.bytes).sum();
+        // A cell reports nothing of the period in which its UE leaves, nor of the last.
+        let most = 15_000 * (cells.handovers.len() as u64 + 1);
+        assert!(bytes <= cell.used && cell.used - bytes <= most, "{bytes} of {}", cell.used);
+        assert!(own.clone().all(|of| of.ran.blocks <= of.ran.used), "{}", cell.name);
+        assert!(own.count() > 50, "{}", cell.name);
     }
 }
 
