@@ -82,6 +82,139 @@ fn the_scenarios_flows_pass_a_proxy_that_keeps_the_queue_short() {
     });
 }
 
+/// A report of a live run.
+struct Reported {
+    ms: u64,
+    cell: String,
+    blocks: u64,
+    offered: u64,
+}
+
+/// The reports in the file `lines` about a UE, in order.
+fn reports_of(lines: &Path, ue: &str) -> Vec<Reported> {
+    let text = fs::read_to_string(lines).expect("reports");
+    let all = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let reported = |report: Value| {
+        let number = |key: &str| report[key].as_u64().expect("a number");
+        let cell = report["cell_id"].as_str().expect("a name").to_owned();
+        let (ms, blocks, offered) = (number("at_us") / 1_000, number("blocks"), number("offered"));
+        Reported { ms, cell, blocks, offered }
+    };
+    all.filter(|report| report["ue"][0] == ue).map(reported).collect()
+}
+
+/// The share of its cell that a UE got in `time`, in ms.
+fn share(reports: &[Reported], time: std::ops::Range<u64>) -> f64 {
+    let within = reports.iter().filter(|report| time.contains(&report.ms));
+    let (blocks, offered) =
+        within.fold((0, 0), |(b, o), report| (b + report.blocks, o + report.offered));
+    blocks as f64 / offered as f64
+}
+
+/// A run of `r22-two-cells-live` under RAPID: two phones alone in their cells for some 3.5 s, then
+/// one that moves from the slow cell to the fast one at 7 s.
+fn two_cells(folder: &Path, out: &str) {
+    let times = [
+        "flow.0.tcp.size=8MB",
+        "flow.1.tcp.size=3600kB",
+        "flow.2.start=4500ms",
+        "ue.2.cell=east",
+        "ue.2.moves=[{ at = '7s', cell = 'west' }]",
+    ];
+    let times = times.iter().flat_map(|set| ["--set", *set]);
+    let words = ["--method", "RAPID", "--duration", "9s", "--out", out, "--reports", "lines"];
+    let words: Vec<&str> = words.into_iter().chain(times).collect();
+    let done = start(folder, "r22-two-cells-live", "", &words).end();
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stdout.contains(", 1 moves of UEs"), "{}", done.stdout);
+}
+
+/// The windows of each cell kept to it, each report was taken, and every packet is accounted for.
+fn is_sound(out: &Path) {
+    let proxy = &json(out.join("proxy.json"))["runs"][0];
+    for cell in ["west", "east"] {
+        let share = proxy["greatest_shares"][cell].as_f64().expect("it had windows");
+        assert!(share > 0.1 && share <= 1.0 + 1e-9, "{cell}: {share}");
+    }
+    let status = &proxy["status"];
+    assert_eq!((&status["accepted"], &status["radio"]["moves"]), (&3.into(), &1.into()));
+    for none in ["unknown_cell", "garbled", "disputed", "absurd"] {
+        assert_eq!(status["radio"][none], 0, "{none}: {status}");
+    }
+    let run = &json(out.join("result.json"))["groups"][0]["runs"][0];
+    assert!(run["broken"].is_null(), "{}", run["broken"]);
+    let handovers = run["cells"]["handovers"].as_array().expect("handovers");
+    assert_eq!((handovers.len(), &handovers[0]["outcome"]), (1, &"complete".into()));
+    let live = &json(out.join("live.json"))["runs"][0];
+    assert_eq!((&live["reports"]["moves"], &live["reports"]["lost"]), (&1.into(), &0.into()));
+    for file in ["handovers.csv", "cells.csv"] {
+        assert!(out.join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn each_of_two_cells_is_shared_by_its_own_ues_and_a_ue_moves_with_its_reports() {
+    let test = "each_of_two_cells_is_shared_by_its_own_ues_and_a_ue_moves_with_its_reports";
+    room(test, |folder| {
+        two_of_three(|run| {
+            let out = format!("r{run}");
+            two_cells(folder, &out);
+            is_sound(&folder.join(&out));
+            let of = |ue: &str| reports_of(&folder.join("lines"), ue);
+            let [west, east, moves] = ["10.45.0.1", "10.45.0.2", "10.45.0.3"].map(of);
+            assert!(west.len() > 700 && west.iter().all(|report| report.cell == "west"));
+            assert!(east.len() > 700 && east.iter().all(|report| report.cell == "east"));
+            let changes = moves.windows(2).filter(|pair| pair[0].cell != pair[1].cell);
+            let changes: Vec<u64> = changes.map(|pair| pair[1].ms).collect();
+            let &[first] = &changes[..] else { panic!("one move: {changes:?}") };
+            // Preparation and interruption take 70 ms.
+            assert!((7_070..7_200).contains(&first), "{first}");
+            // 300 ms after the first report, and 100 ms for a machine with other load.
+            let from = first + 400;
+            let shares = [
+                share(&west, 1_500..3_000),
+                share(&east, 1_500..3_000),
+                share(&moves, from..from + 500),
+            ];
+            println!("shares of the cells: {shares:.3?}");
+            match shares.iter().all(|share| *share >= 0.95) {
+                true => Ok(()),
+                false => Err(format!("{shares:.3?}")),
+            }
+        });
+    });
+}
+
+#[test]
+fn reports_of_a_cell_that_the_proxy_does_not_know_are_counted_and_the_flow_there_goes_on() {
+    let test =
+        "reports_of_a_cell_that_the_proxy_does_not_know_are_counted_and_the_flow_there_goes_on";
+    room(test, |folder| {
+        // From 1.07 s on the UE is in a cell without reports.
+        let times = [
+            "--set",
+            "flow.2.start=0s",
+            "--set",
+            "ue.2.moves=[{ at = '1s', cell = 'east' }]",
+            "--set",
+            "warmup=3s",
+            "--duration",
+            "6s",
+        ];
+        let words = ["--method", "RAPID", "--out", "r"];
+        let config = "[cells]\nnames = [\"west\"]\n";
+        let run = start(folder, "r22-two-cells-live", config, &[&words[..], &times].concat());
+        let done = run.end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert!(done.stdout.contains(" reports of unknown cells"), "{}", done.stdout);
+        let status = &json(folder.join("r/proxy.json"))["runs"][0]["status"];
+        let [unknown, moves] = ["unknown_cell", "moves"].map(|key| status["radio"][key].as_u64());
+        assert!(unknown > Some(400) && moves == Some(0), "{status}");
+        let rate = flow(&json(folder.join("r/result.json")), "moves")["goodput_mbit_s"].as_f64();
+        assert!(rate > Some(1.0), "{rate:?} Mbit/s");
+    });
+}
+
 #[test]
 fn ipv6_passes_the_proxy_and_unselected_packets_pass_by() {
     room("ipv6_passes_the_proxy_and_unselected_packets_pass_by", |folder| {

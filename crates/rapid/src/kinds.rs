@@ -22,6 +22,16 @@ impl ControlConfig {
             Self::None(_) | Self::EqualShare(_) => Loss::Ignore,
         }
     }
+
+    /// True if the windows of each cell always add up to at most the cell and its floors.
+    #[must_use]
+    pub fn keeps_to_cells(&self) -> bool {
+        match self {
+            Self::Rapid(config) => [Config::default(), Config::open_loop()].contains(config),
+            Self::EqualShare(_) => true,
+            Self::None(_) => false,
+        }
+    }
 }
 
 #[cfg(all(test, feature = "serde"))]

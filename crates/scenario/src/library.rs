@@ -68,6 +68,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("r22-live-cbr-150", include_str!("../../../scenarios/r22-live-cbr-150.toml")),
     ("r22-live-quic", include_str!("../../../scenarios/r22-live-quic.toml")),
     ("r22-live-8-ues", include_str!("../../../scenarios/r22-live-8-ues.toml")),
+    ("r22-two-cells-live", include_str!("../../../scenarios/r22-two-cells-live.toml")),
     ("p06-file", include_str!("../../../scenarios/p06-file.toml")),
     ("p06-web", include_str!("../../../scenarios/p06-web.toml")),
     ("slow-bearer", include_str!("../../../scenarios/slow-bearer.toml")),

@@ -20,6 +20,8 @@ use std::time;
 
 /// Longest time until the proxy accepts connections.
 const PATIENCE: time::Duration = time::Duration::from_secs(10);
+/// Rounding error allowed in a sum of shares.
+const ROUNDING: f64 = 1e-9;
 /// Time between two checks for this.
 const LOOK: time::Duration = time::Duration::from_millis(10);
 
@@ -39,6 +41,8 @@ pub(super) struct Proxy {
     legs: Vec<LegSample>,
     /// Acknowledged bytes from the UE on each connection, by the connection's ends.
     counted: BTreeMap<[SocketAddr; 2], u32>,
+    /// The greatest share of each cell in its windows beyond their floors, as its status shows it.
+    shares: BTreeMap<String, f64>,
     /// Its last status.
     status: Value,
 }
@@ -66,6 +70,7 @@ impl Proxy {
             said: PathBuf::new(),
             legs: Vec::new(),
             counted: BTreeMap::new(),
+            shares: BTreeMap::new(),
             status: Value::Null,
         })
     }
@@ -88,19 +93,52 @@ impl Proxy {
             .filter(|(_, count)| **count != 0)
             .map(|(how, count)| format!(", {count} ended as {how}"))
             .collect();
+        let radio = &status["radio"];
+        let counts = [
+            ("moves", "moves of UEs"),
+            ("two_cells", "reports of a cell that their UE had left"),
+            ("unknown_cell", "reports of unknown cells"),
+        ];
+        let counts: String = counts
+            .iter()
+            .filter_map(|(key, what)| Some((radio[key].as_u64().filter(|n| *n > 0)?, what)))
+            .map(|(count, what)| format!(", {count} {what}"))
+            .collect();
         format!(
-            "proxy: {} by {}, {} connections{ended}; {} reports taken of source {}",
+            "proxy: {} by {}, {} connections{ended}; {} reports taken of source {}{counts}",
             status["control"].as_str().unwrap_or_default(),
             status["radio_leg"].as_str().unwrap_or_default(),
             status["accepted"],
-            status["radio"]["taken"],
-            status["radio"]["source"].as_str().unwrap_or_default(),
+            radio["taken"],
+            radio["source"].as_str().unwrap_or_default(),
         )
     }
 
-    /// Its configuration and its last status.
+    /// Its configuration, its last status, and the greatest share of each cell in its windows
+    /// beyond their floors.
     pub(super) fn facts(&self) -> Value {
-        json!({ "config": self.config, "status": self.status })
+        json!({ "config": self.config, "status": self.status, "greatest_shares": self.shares })
+    }
+
+    /// Takes the windows of each cell from `status`.
+    fn note_shares(&mut self, status: &Value) {
+        for cell in status["cells"].as_array().into_iter().flatten() {
+            let share = |key: &str| cell[key].as_f64();
+            if let (Some(name), Some(windows), Some(floors)) =
+                (cell["cell"].as_str(), share("windows"), share("floors"))
+            {
+                let greatest = self.shares.entry(name.to_owned()).or_insert(0.0);
+                *greatest = greatest.max(windows - floors);
+            }
+        }
+    }
+
+    /// The cell whose windows exceeded it, in words.
+    fn exceeded(&self) -> Option<String> {
+        let bounded = self.config.control.keeps_to_cells();
+        let (cell, share) =
+            self.shares.iter().find(|(_, share)| bounded && **share > 1.0 + ROUNDING)?;
+        Some(format!("its windows beyond their floors had {share} of cell {cell}, allowed is 1"))
     }
 
     /// The error for its failure, with its last output.
@@ -194,16 +232,23 @@ impl Middle for Proxy {
         let Some(Value::Array(flows)) = self.ask("flows") else { return Ok(()) };
         let Self { legs, counted, .. } = self;
         legs.extend(flows.iter().filter_map(|flow| leg_sample(flow, at, counted)));
+        if let Some(status) = self.ask("status") {
+            self.note_shares(&status);
+        }
         Ok(())
     }
 
     fn finish(&mut self) -> Result<(), SystemError> {
         self.lives()?;
         match self.ask("status") {
-            Some(status) => self.status = status,
+            Some(status) => {
+                self.note_shares(&status);
+                self.status = status;
+            }
             None => return Err(self.failed("it does not answer")),
         }
-        Ok(())
+        let exceeded = self.exceeded();
+        exceeded.map_or(Ok(()), |what| Err(SystemError::new("share out the cells", what)))
     }
 
     fn legs(&self) -> &[LegSample] {

@@ -4,7 +4,7 @@ use crate::cells::Cells;
 use justfull_base::feedback::RanReport;
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_rapid::{
-    CellId, Config, ControlConfig, FlowId, Load, Opening, PayloadControl, Sample, UeId, Windows,
+    CellId, ControlConfig, FlowId, Load, Opening, PayloadControl, Sample, UeId, Windows,
 };
 use justfull_run::ReportConfig;
 use justfull_run::proxy::{At, ReportChannel};
@@ -77,13 +77,6 @@ impl Steering {
         let within = |e: ConfigError| e.within("proxy.control");
         let mut control = PayloadControl::new(config).map_err(within)?;
         let cells = (0..cells).map(|_| control.control.add_cell()).collect();
-        let bounded = match config {
-            ControlConfig::Rapid(config) => {
-                [Config::default(), Config::open_loop()].contains(config)
-            }
-            ControlConfig::EqualShare(_) => true,
-            ControlConfig::None(_) => false,
-        };
         Ok(Self {
             control,
             cells,
@@ -92,7 +85,7 @@ impl Steering {
             flows: Vec::new(),
             starts: Vec::new(),
             reports: ReportChannel::new(reports, seed),
-            bounded,
+            bounded: config.keeps_to_cells(),
             broken: None,
         })
     }
