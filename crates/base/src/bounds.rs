@@ -152,6 +152,9 @@ impl<C, T: Param> Bounds<C, T> {
             && self.rule.is_none_or(|(_, holds)| holds(config));
         if !ok {
             let mut found = value.written();
+            if found.is_empty() {
+                found.push_str("\"\"");
+            }
             if let Some((most, _)) = found.char_indices().nth(LONGEST_FOUND) {
                 found.replace_range(most.., "...");
             }

@@ -12,7 +12,8 @@ pub struct ConfigError {
     pub value: String,
     /// The allowed values.
     pub bound: String,
-    /// Where the bound comes from (a standard's section, a paper, or the reason in words).
+    /// Where the bound comes from (a standard's section, a paper, or the reason in words); may be
+    /// empty.
     pub source: &'static str,
 }
 
@@ -33,15 +34,20 @@ impl ConfigError {
         };
         self
     }
+
+    /// The allowed values, and in brackets the source of the bound, if it has one.
+    #[must_use]
+    pub fn allowed(&self) -> String {
+        match self.source {
+            "" => self.bound.clone(),
+            source => alloc::format!("{} ({source})", self.bound),
+        }
+    }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "field `{}`: found {}, allowed is {} ({})",
-            self.field, self.value, self.bound, self.source
-        )
+        write!(f, "field `{}`: found {}, allowed is {}", self.field, self.value, self.allowed())
     }
 }
 
@@ -59,4 +65,19 @@ pub fn ensure(
     source: &'static str,
 ) -> Result<(), ConfigError> {
     if ok { Ok(()) } else { Err(ConfigError::new(field, value, bound, source)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_without_a_source_has_no_brackets() {
+        let error = |source| ConfigError::new("max", &1, "at least 2", source).within("limits");
+        assert_eq!(error("").to_string(), "field `limits.max`: found 1, allowed is at least 2");
+        assert_eq!(
+            error("RFC 0000").to_string(),
+            "field `limits.max`: found 1, allowed is at least 2 (RFC 0000)"
+        );
+    }
 }

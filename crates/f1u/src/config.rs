@@ -156,7 +156,7 @@ mod tests {
         let config = F1uConfig::parse(LEAST).expect("valid");
         assert_eq!((config.place.cu_up.as_str(), config.limiter.name()), ("core", "bdp_5g"));
         let error = F1uConfig::parse("").expect_err("no interface");
-        assert!(error.starts_with("field `place.cu_up`: found ,"), "{error}");
+        assert!(error.starts_with("field `place.cu_up`: found \"\","), "{error}");
     }
 
     #[test]
@@ -176,6 +176,7 @@ mod tests {
         ] {
             let error = F1uConfig::parse(&format!("{LEAST}{text}")).expect_err(text);
             assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
+            assert!(!error.contains("()"), "{text}: {error}");
         }
     }
 }

@@ -77,7 +77,7 @@ impl fmt::Display for ScenarioError {
         if !self.set_by.is_empty() {
             write!(f, " (set by {})", self.set_by)?;
         }
-        let found = shortened(&self.found);
+        let found = if self.found.is_empty() { "\"\"".into() } else { shortened(&self.found) };
         if self.allowed.is_empty() {
             write!(f, ": {found}")?;
         } else {

@@ -289,8 +289,7 @@ impl Locator {
 
     /// The error for a bound broken while building the world of a method; `field` is the file's.
     pub(super) fn config(&self, field: &str, error: &ConfigError, method: &str) -> ScenarioError {
-        let mut found =
-            self.plain(field, &error.value, &format!("{} ({})", error.bound, error.source));
+        let mut found = self.plain(field, &error.value, &error.allowed());
         if found.set_by.is_empty() {
             found.method = method.into();
         }
