@@ -105,7 +105,10 @@ class Trace:
     def save(
         self, file: str | os.PathLike[str], format: str = "csv", packet: str | None = None
     ) -> list[str]:
-        """Writes it, as `justfull trace convert`. Returns the parts that the format cannot hold."""
+        """Writes it, as `justfull trace convert`.
+
+        Returns the change of the steps, and the parts that the format cannot hold.
+        """
         return self._native.save(file, format, packet)
 
     def fit(

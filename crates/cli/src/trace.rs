@@ -179,6 +179,21 @@ fn read_with(options: &ReadOptions, file: &Path) -> Result<Loaded, Failure> {
     loaded.map_err(|e| Failure::usage(&e))
 }
 
+/// Refuses `out` if it is the trace `file` itself: a trace is measured once.
+fn apart(file: &Path, out: &Path) -> Result<(), Failure> {
+    let same = match (file.canonicalize(), out.canonicalize()) {
+        (Ok(file), Ok(out)) => file == out,
+        _ => false,
+    };
+    if same && file != Path::new("-") {
+        return Err(Failure::Usage(format!(
+            "--out: found {}, allowed is another file than the trace that is read",
+            out.display()
+        )));
+    }
+    Ok(())
+}
+
 /// Reports the repairs in `file`, or the content that its format cannot hold.
 fn print_notes(file: &Path, notes: &[String]) {
     for note in notes {
@@ -188,13 +203,16 @@ fn print_notes(file: &Path, notes: &[String]) {
 
 /// The failure for a wrong option.
 fn refused(error: &ConfigError) -> Failure {
-    let ConfigError { field, value, bound, source } = error;
-    let field = match field.as_str() {
+    let field = match error.field.as_str() {
         "n_prb" => "prbs",
         other => other,
     };
     let dashes = if field.contains(' ') { "" } else { "--" };
-    Failure::Usage(format!("{dashes}{field}: found {value}, allowed is {bound} ({source})"))
+    Failure::Usage(format!(
+        "{dashes}{field}: found {}, allowed is {}",
+        error.value,
+        error.allowed()
+    ))
 }
 
 #[derive(Args)]
@@ -369,7 +387,15 @@ fn wanted(args: &ConvertArgs) -> Result<Timeline, ConvertFailure> {
     if let (Some(duration), None) = (args.duration, args.cbr) {
         timeline = timeline.lasting(duration)?;
     }
-    Ok(timeline.resample(args.interval.unwrap_or(timeline.interval()))?)
+    let interval = args.interval.unwrap_or(timeline.interval());
+    let resampled = timeline.resample(interval)?;
+    if let Some(mut change) = timeline.steps_to(interval) {
+        if timeline.cqi().is_some() && interval > timeline.interval() {
+            change.push_str("; of the CQIs of a step the first stays");
+        }
+        print_notes(&args.out, &[change]);
+    }
+    Ok(resampled)
 }
 
 /// The part from `from` on and before `to`.
@@ -397,6 +423,7 @@ impl From<ConfigError> for ConvertFailure {
 }
 
 fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+    args.file.iter().try_for_each(|file| apart(file, &args.out))?;
     let timeline = wanted(args).map_err(|failure| match failure {
         ConvertFailure::Reading(failure) => failure,
         ConvertFailure::Option(error) => refused(&error),
@@ -405,6 +432,7 @@ fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 }
 
 fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
+    apart(&args.file, &args.out)?;
     let options = args.read.options()?;
     let quality = options.quality.clone();
     let loaded = read_with(&options.used_elsewhere(&["map", "prbs", "layers"]), &args.file)?;
@@ -432,6 +460,7 @@ fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
 }
 
 fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
+    apart(&args.fit, &args.out)?;
     let name = args.fit.display();
     let shipped = args.fit.to_str().and_then(fit::shipped_fit).filter(|_| !args.fit.exists());
     let config = match shipped {
@@ -454,6 +483,7 @@ fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
 }
 
 fn plot(args: &PlotArgs) -> Result<(), Failure> {
+    args.files.iter().try_for_each(|file| apart(file, &args.out))?;
     let form = Form::of(&args.out)?;
     let mut traces = Vec::new();
     for file in &args.files {

@@ -107,6 +107,13 @@ fn a_phone_log_becomes_a_mahimahi_trace_by_stated_repairs() {
     assert_eq!((list.lines().count(), list.lines().last()), (4000, Some("3000")));
     assert!(notes.contains("note: log.csv: line 3: 1 seconds are missing in 1 places"), "{notes}");
     assert!(notes.contains("1 of 3 rows are idle (state I); they are left out"), "{notes}");
+    assert!(notes.contains("note: -: steps of 1s became steps of 1ms: nothing is lost"), "{notes}");
+    let args = ["convert", "log.csv", "--interval", "2s", "--to", "csv"];
+    let (_, notes) = sound(folder.path(), &args);
+    let lost = "note: -: steps of 1s became steps of 2s: no byte is lost, changes of the rate ";
+    assert!(notes.contains(&format!("{lost}within a new step are\n")), "{notes}");
+    let (_, notes) = sound(folder.path(), &["convert", "log.csv", "--to", "csv"]);
+    assert!(!notes.contains("became steps"), "{notes}");
     let args = ["convert", "log.csv", "--gaps", "zero", "--idle", "keep", "--to", "bytes"];
     assert_eq!(sound(folder.path(), &args).0, "# bytes per 1s\nbytes\n1500000\n0\n3000000\n0\n");
     let strict = refused(folder.path(), &["convert", "log.csv", "--gaps", "error", "--to", "csv"]);

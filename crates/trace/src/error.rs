@@ -91,6 +91,11 @@ pub(super) fn quote(text: &str) -> String {
     format!("`{quoted}`")
 }
 
+/// `path`, or `empty` for a path without a name.
+fn shown(path: &Path, empty: &str) -> String {
+    if path.as_os_str().is_empty() { empty.into() } else { path.display().to_string() }
+}
+
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -98,8 +103,8 @@ impl fmt::Display for TraceError {
                 f,
                 "{}: not found in {}, and JUSTFULL_DATA is not set; allowed is a file there or in \
                  the folder that JUSTFULL_DATA names",
-                name.display(),
-                scenario_dir.display()
+                shown(name, "\"\""),
+                shown(scenario_dir, "the working folder")
             ),
             Self::NotFound { name, tried } => {
                 write!(f, "{}: not found; looked for", name.display())?;

@@ -95,10 +95,10 @@ pub fn fit(
     let step =
         step.unwrap_or(timeline.interval().max(Duration::from_millis(100)).min(LONGEST_STEP));
     ensure(
-        step <= LONGEST_STEP,
+        !step.is_zero() && step <= LONGEST_STEP,
         "step",
         &step,
-        "at most 1s",
+        "above 0s, at most 1s",
         "a CQI is taken to hold for a second",
     )?;
     let timeline = whole_steps(timeline, step)?;

@@ -94,6 +94,8 @@ impl Timeline {
         interval: Duration,
     ) -> Result<Self, ConfigError> {
         ensure_interval(interval)?;
+        let source = "a link lasts a while";
+        ensure(!duration.is_zero(), "duration", &duration, "above 0s", source)?;
         let count = u128::from(duration.as_nanos().div_ceil(interval.as_nanos()));
         ensure_length(count)?;
         let until = |k: u128| {
@@ -164,6 +166,31 @@ impl Timeline {
             return Ok(self.clone());
         }
         self.cut(Duration::ZERO, self.duration(), interval)
+    }
+
+    /// The change of its steps by [`Timeline::resample`] to `interval`, in words: the steps, and
+    /// what is lost. None if they stay.
+    #[must_use]
+    pub fn steps_to(&self, interval: Duration) -> Option<String> {
+        if interval == self.interval {
+            return None;
+        }
+        let (own, step) = (self.interval.as_nanos(), interval.as_nanos());
+        let (even, fit) = match &self.rows {
+            Some(rows) => (rows.fit(self.interval), step > 0 && rows.fit(interval)),
+            None => (true, own.is_multiple_of(step)),
+        };
+        let lost = match (fit, own > step) {
+            (true, _) => "nothing is lost",
+            (false, true) => "no byte is lost, changes of the rate move to the new steps",
+            (false, false) => "no byte is lost, changes of the rate within a new step are",
+        };
+        let from = if even {
+            format!("steps of {}", self.interval)
+        } else {
+            "rows of several lengths".into()
+        };
+        Some(format!("{from} became steps of {interval}: {lost}"))
     }
 
     /// The part from `from` to `to`, in intervals of the same length.

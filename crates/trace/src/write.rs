@@ -1,8 +1,9 @@
 //! Trace files of every format, written from one [`Timeline`].
 //!
 //! Bytes are conserved: a remainder that does not fill a packet is carried to the next interval,
-//! and a note reports what is left at the end. A Mahimahi trace ends at its last opportunity, so
-//! silence at the end is lost, and reported.
+//! and a note reports what is left at the end. A format with a step of its own has a note on the
+//! change of steps. A Mahimahi trace ends at its last opportunity, so silence at the end is lost,
+//! and reported.
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ pub struct Output<'a> {
     format: FileFormat,
     /// Bytes of the format's unit.
     unit: u64,
-    /// The data that the file will lack, one sentence each.
+    /// The change of the steps, and the data that the file will lack, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -74,15 +75,20 @@ impl<'a> Output<'a> {
             );
             return refused(&bound);
         }
+        if timeline.total() == 0 {
+            let source = "a link that carries nothing is no trace";
+            return Err(ConfigError::new("bytes of the trace", &0, "at least 1", source));
+        }
         if timeline.total() < unit {
             return refused("a format whose smallest amount the trace carries at least once");
         }
+        let mut notes: Vec<String> = timeline.steps_to(interval).into_iter().collect();
         let timeline = if interval == timeline.interval() {
             Cow::Borrowed(timeline)
         } else {
             Cow::Owned(timeline.resample(interval)?)
         };
-        let notes = notes(&timeline, format, unit);
+        notes.extend(lacks(&timeline, format, unit));
         Ok(Self { timeline, format, unit, notes })
     }
 
@@ -175,7 +181,7 @@ impl<'a> Output<'a> {
 }
 
 /// The data that the file will lack.
-fn notes(timeline: &Timeline, format: FileFormat, unit: u64) -> Vec<String> {
+fn lacks(timeline: &Timeline, format: FileFormat, unit: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if timeline.cqi().is_some()
         && matches!(

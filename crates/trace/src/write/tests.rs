@@ -43,6 +43,40 @@ fn an_opportunity_comes_when_its_packet_is_complete_and_the_rest_is_told() {
 }
 
 #[test]
+fn another_step_is_a_note_with_the_loss_and_the_same_step_is_none() {
+    let notes = |ns: u64, bytes: &[u32], format| {
+        let link = Timeline::new(Duration::from_nanos(ns), bytes.to_vec(), None);
+        written(&link.expect("a timeline"), format).1
+    };
+    let (mahimahi, t20) = (FileFormat::Mahimahi, FileFormat::T20);
+    for (ns, format, note) in [
+        (1_000_000_000, mahimahi, "steps of 1s became steps of 1ms: nothing is lost"),
+        (
+            2_500_000,
+            mahimahi,
+            "steps of 2.5ms became steps of 1ms: no byte is lost, changes of the rate move to the \
+             new steps",
+        ),
+        (
+            250_000_000,
+            t20,
+            "steps of 250ms became steps of 1s: no byte is lost, changes of the rate within a new \
+             step are",
+        ),
+    ] {
+        assert_eq!(notes(ns, &[146_000; 4], format)[0], note);
+    }
+    for (ns, format) in [
+        (1_000_000, mahimahi),
+        (1_000_000_000, t20),
+        (1_234_567, FileFormat::Csv),
+        (1_234_567, FileFormat::Bytes),
+    ] {
+        assert_eq!(notes(ns, &[1_460_000; 3], format), Vec::<String>::new(), "{format}");
+    }
+}
+
+#[test]
 fn own_text_uses_the_coarsest_unit_that_is_whole() {
     assert_eq!(
         text(&timeline(2000, &[5, 6]), FileFormat::Csv),
