@@ -9,6 +9,7 @@ use super::channel::channel;
 use super::error::ScenarioError;
 use super::file::{ChannelFile, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile};
 use super::locator::Locator;
+use super::most::Most;
 use super::trace_channel::{self, Run};
 use justfull_base::packet::Protocol;
 use justfull_base::{Duration, Qfi};
@@ -17,9 +18,6 @@ use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
 use justfull_run::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
 use justfull_trace::{Format, TracePaths};
 use std::sync::Arc;
-
-/// Maximum number of UEs and of flows in a world.
-const MOST: usize = super::file::MOST as usize;
 
 /// First port of the flows at the UE; each flow of a scenario has its own.
 const FIRST_PORT: u32 = 10_000;
@@ -36,13 +34,14 @@ pub(super) fn world(
     job: &Job,
     traces: &TracePaths,
     locator: &Locator,
+    most: &Most,
 ) -> Result<WorldConfig, ScenarioError> {
     let mac = file.cell.first().filter(|_| file.cell.len() == 1).and_then(|cell| cell.mac.as_ref());
     let mac = mac.unwrap_or(&file.mac);
     let (slot, unit) = (mac.slot().period, mac.unit());
     let run = Run { seed: job.seed, slot, unit, length: file.duration };
-    let mut ues = ues(file, run, traces, locator)?;
-    let flows = flows(file, &mut ues, locator)?;
+    let mut ues = ues(file, run, traces, locator, most)?;
+    let flows = flows(file, &mut ues, locator, most)?;
     let cells = cells::cells(file, run, traces, locator)?;
     let scells = scells::scells(file, run, traces, locator)?;
     let only = file.cell.first().filter(|_| cells.is_none());
@@ -95,6 +94,7 @@ fn ues(
     run: Run,
     traces: &TracePaths,
     locator: &Locator,
+    most: &Most,
 ) -> Result<Vec<UeConfig>, ScenarioError> {
     let mut ues = Vec::new();
     for (i, ue) in file.ue.iter().enumerate() {
@@ -111,11 +111,11 @@ fn ues(
             slice: slice(file, i, ue, locator)?,
             drx: ue.drx.clone().map(Box::new),
         };
-        if ue.count == 0 || ues.len() + ue.count as usize > MOST {
+        if ue.count == 0 || ues.len() + ue.count as usize > most.ues {
             return Err(locator.plain(
                 &format!("ue[{i}].count"),
                 &ue.count.to_string(),
-                "1 to a million UEs in all",
+                &format!("1 to {}", most.allowed(most.ues, "UEs in all")),
             ));
         }
         ues.extend(std::iter::repeat_n(config, ue.count as usize));
@@ -146,6 +146,7 @@ fn flows(
     file: &ScenarioFile,
     ues: &mut [UeConfig],
     locator: &Locator,
+    most: &Most,
 ) -> Result<Vec<FlowConfig>, ScenarioError> {
     let mut flows = Vec::new();
     let ports = ports(file);
@@ -167,11 +168,11 @@ fn flows(
             };
             return Err(locator.plain(&at("ue"), &found, &allowed));
         }
-        if flow.count == 0 || flows.len() + span * flow.count as usize > MOST {
+        if flow.count == 0 || flows.len() + span * flow.count as usize > most.flows {
             return Err(locator.plain(
                 &at("count"),
                 &flow.count.to_string(),
-                "1 to a million flows in all",
+                &format!("1 to {}", most.allowed(most.flows, "flows in all")),
             ));
         }
         let port = ports.as_ref().map(|ports| ports[i]).ok_or_else(|| {

@@ -9,7 +9,7 @@ use super::notes::Seen;
 use super::resolve::{Case, Resolved};
 use super::sweep::{SweepFile, SweepPath};
 use super::tree::Path;
-use super::{Job, Overrides, Scenario, build, grid, origin};
+use super::{Job, Overrides, Scenario, origin};
 use justfull_run::WorldConfig;
 use justfull_sim::World;
 use std::path::{Path as FilePath, PathBuf};
@@ -88,10 +88,12 @@ impl Scenario {
             })?;
         }
         let (points, methods) = (self.points().len(), self.methods().len());
-        if points.saturating_mul(methods).saturating_mul(runs as usize) > grid::MOST_RUNS {
+        let most = &self.overrides.most;
+        if points.saturating_mul(methods).saturating_mul(runs as usize) > most.runs {
             let text = format!("{points} points of {methods} methods with {runs} runs");
             let option = if self.overrides.grid.is_empty() { "--runs" } else { "--grid" };
-            found.add(self.locator.option(option, &text, "at most a million runs"))?;
+            let allowed = format!("at most {}", most.allowed(most.runs, "runs"));
+            found.add(self.locator.option(option, &text, &allowed))?;
         }
         let seed = self.first_seed();
         if seed.checked_add(u64::from(runs)).is_none() {
@@ -197,7 +199,7 @@ impl Scenario {
         job: &Job,
         locator: &Locator,
     ) -> Result<WorldConfig, ScenarioError> {
-        let world = build::world(file, &self.name, job, &self.traces, locator)?;
+        let world = self.built_from(file, job, locator)?;
         let built = World::new(&world);
         built.map_err(|e| locator.config(&origin::field(file, &e.field), &e, &job.method))?;
         Ok(world)

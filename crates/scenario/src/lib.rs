@@ -27,6 +27,7 @@ mod kinds;
 pub mod library;
 mod locator;
 mod method;
+mod most;
 mod notes;
 mod origin;
 mod parts;
@@ -47,6 +48,7 @@ pub use file::docs;
 pub use file::{ChannelFile, FlowFile, ScenarioFile};
 pub use grid::Axis;
 pub use method::{Derived, Method, MethodLibrary, Settings};
+pub use most::Most;
 pub use settings::MethodSettings;
 pub use sweep::{SweepFile, SweepPath};
 pub use toml::{Table, Value};
@@ -96,6 +98,8 @@ pub struct Overrides {
     /// Traces are read only from the folders of the scenario and of the data
     /// ([`TracePaths::confined`]).
     pub confined: bool,
+    /// Bounds of the request.
+    pub most: Most,
 }
 
 /// A scenario file that has been read.
@@ -418,7 +422,20 @@ impl Scenario {
 
     fn prepared(&self, job: &Job) -> Result<(WorldConfig, ScenarioFile, Locator), ScenarioError> {
         let (file, locator) = self.of_job(job)?;
-        Ok((build::world(&file, &self.name, job, &self.traces, &locator)?, file, locator))
+        Ok((self.built_from(&file, job, &locator)?, file, locator))
+    }
+
+    /// The world of `file` for `job`.
+    fn built_from(
+        &self,
+        file: &ScenarioFile,
+        job: &Job,
+        locator: &Locator,
+    ) -> Result<WorldConfig, ScenarioError> {
+        let most = &self.overrides.most;
+        let world = build::world(file, &self.name, job, &self.traces, locator, most)?;
+        most.check(&world, locator)?;
+        Ok(world)
     }
 
     /// The scenario under `method` without a sweep, with every default filled in, as TOML.

@@ -41,7 +41,11 @@ impl Progress for () {
     }
 }
 
-/// The reports of a run to its [`Progress`], one for each hundredth of its duration.
+/// Longest simulated time between two reports: a run that is ended goes on until the next one.
+const LONGEST_REPORT: Duration = Duration::from_secs(1);
+
+/// The reports of a run to its [`Progress`], one for each hundredth of its duration, and at least
+/// one for each second.
 struct Reports {
     end: Instant,
     /// The first instant after the end.
@@ -54,7 +58,7 @@ struct Reports {
 impl Reports {
     fn new(duration: Duration) -> Self {
         let end = Instant::ZERO + duration;
-        let every = Duration::from_nanos((duration.as_nanos() / 100).max(1));
+        let every = Duration::from_nanos((duration.as_nanos() / 100).max(1)).min(LONGEST_REPORT);
         let beyond = end + Duration::from_nanos(1);
         Self { end, beyond, every, at: (Instant::ZERO + every).min(end) }
     }

@@ -36,11 +36,13 @@ use axum::routing::{get, post};
 use justfull_campaign::earlier;
 use justfull_lab::stats::{ci95_half_width, sd};
 use justfull_report::earlier::{Earlier, folders};
-use justfull_scenario::{MethodLibrary, Overrides, Scenario, Setting, library, schema};
+use justfull_run::WorldConfig;
+use justfull_scenario::{MethodLibrary, Most, Overrides, Scenario, Setting, library, schema};
 use justfull_trace::ReadOptions;
 use justfull_trace::info::{Info, default_bin};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +56,17 @@ const MOST_SIMULATED: f64 = 24.0 * 3600.0;
 const MOST_RUNS: usize = 1_000;
 const MOST_UES: usize = 1_000;
 const MOST_FLOWS: usize = 10_000;
+/// Most datagrams of all flows of a world in a second: a run that is ended goes on for a second.
+const MOST_DATAGRAMS: f64 = 2e6;
+/// Most lanes of all queues of a world: 400 MB.
+const MOST_LANES: u64 = 4_000_000;
+/// Most values in the results of all runs, of about 40 B each in an answer.
+const MOST_VALUES: f64 = 10e6;
+/// Values of a flow name in a run's results: figures and two distributions.
+const VALUES_OF_FLOW: f64 = 1_000.0;
+/// Flow names that have series, in a run.
+const NAMES_WITH_SERIES: usize = 16;
+const BEYOND: &str = "`justfull run` has no such bound";
 /// Most seeds of which the page makes an interval.
 const MOST_SEEDS: usize = 100;
 /// Most earlier runs that the page lists: the latest.
@@ -208,6 +221,13 @@ fn ordered(order: &Order, options: &Options) -> Result<Ordered, Wrong> {
         seed: order.seed,
         runs: order.runs,
         confined: true,
+        most: Most {
+            runs: MOST_RUNS,
+            ues: MOST_UES,
+            flows: MOST_FLOWS,
+            lanes: MOST_LANES,
+            beyond: BEYOND,
+        },
         ..Overrides::default()
     };
     let name = if order.toml.is_some() { "page" } else { order.scenario.as_str() };
@@ -224,16 +244,15 @@ struct Ordered {
     simulated: f64,
 }
 
-/// The simulated time of all runs of `scenario` in s, if each of its worlds is within the bounds of
-/// the page: a sweep or a method may change the time, the UEs and the flows.
+/// The simulated time of all runs of `scenario` in s, if it is within the bounds of the page: a
+/// sweep or a method may change the time.
 fn bounded(scenario: &Scenario) -> Result<f64, Wrong> {
     let jobs = scenario.jobs();
     let seeds = scenario.seeds().len();
-    let mut simulated = 0.0;
-    let in_time = |simulated: f64| match jobs.len() > MOST_RUNS || simulated > MOST_SIMULATED {
+    let (mut simulated, mut values) = (0.0, 0.0);
+    let in_time = |simulated: f64| match simulated > MOST_SIMULATED {
         true => Err(wrong(format!(
-            "found {} runs of {simulated:.0} s in all, allowed here are {MOST_RUNS} runs of 24 h in \
-             all: `justfull run` has no such bound",
+            "found {} runs of {simulated:.0} s in all, allowed here are 24 h in all: {BEYOND}",
             jobs.len()
         ))),
         false => Ok(()),
@@ -244,16 +263,31 @@ fn bounded(scenario: &Scenario) -> Result<f64, Wrong> {
         let world = scenario.world(job).map_err(wrong)?;
         simulated += world.duration.as_secs_f64() * seeds as f64;
         in_time(simulated)?;
-        if world.stack.ues.len() > MOST_UES || world.flows.len() > MOST_FLOWS {
+        values += seeds as f64 * values_of(&world);
+        if values > MOST_VALUES {
             return Err(wrong(format!(
-                "found {} UEs and {} flows, allowed here are {MOST_UES} and {MOST_FLOWS}: `justfull \
-                 run` has no such bound",
-                world.stack.ues.len(),
-                world.flows.len()
+                "found {values:.0} values in the results of {} runs, allowed here are \
+                 {MOST_VALUES:.0}, by fewer runs or `series_bins`: {BEYOND}",
+                jobs.len()
+            )));
+        }
+        let intervals = world.flows.iter().filter_map(|flow| flow.traffic.datagrams());
+        let rate: f64 = intervals.map(|(_, mean)| 1.0 / mean.as_secs_f64()).sum();
+        if rate > MOST_DATAGRAMS {
+            return Err(wrong(format!(
+                "found flows with {rate:.0} datagrams per second in all, allowed here are \
+                 {MOST_DATAGRAMS:.0}: {BEYOND}"
             )));
         }
     }
     Ok(simulated)
+}
+
+/// Values in the results of a run of `world`, at most.
+fn values_of(world: &WorldConfig) -> f64 {
+    let names: BTreeSet<&str> = world.flows.iter().map(|flow| &*flow.name).collect();
+    let series = 5 + 3 * names.len().min(NAMES_WITH_SERIES);
+    f64::from(world.series_bins) * series as f64 + VALUES_OF_FLOW * names.len() as f64
 }
 
 /// [`ordered`] on a thread on which it may take its time.
@@ -453,13 +487,26 @@ mod tests {
         let few = swept("ue.0.count", "[1, 1000]").expect("within the bounds");
         let twice = swept("duration", "[\"41s\", \"39s\"]").expect("80 s, twice");
         assert!((few - twice).abs() < 1e-9, "{few} s, {twice} s");
+        let many = format!("{:?}", (1..=1001).collect::<Vec<u32>>());
         for (path, values, found) in [
-            ("ue.0.count", "[1, 1001]", "found 1001 UEs"),
-            ("flow.0.count", "[1, 10001]", "found 1 UEs and 10002 flows"),
+            ("ue.0.count", "[1, 1001]", "found 1001, allowed is 1 to 1000 UEs"),
+            ("flow.0.count", "[1, 10001]", "found 10001, allowed is 1 to 10000 flows"),
+            ("ue.0.count", &many, "field `--runs`: found 1001 points of 1 methods with 2 runs"),
             ("duration", "[\"41s\", \"24h\"]", "found 4 runs of 172882 s"),
         ] {
             let why = swept(path, values).expect_err(path);
-            assert!(why.starts_with(found), "{path}: {why}");
+            assert!(why.contains(found) && why.contains(BEYOND), "{path}: {why}");
+        }
+        let lanes = "rlc.queue.discipline={ kind = \"fq_codel\", lanes = 65535 }";
+        for (set, found) in [
+            (["flow.0.count=3", "flow.0.udp.interval=1us"], "flows with 3000000 datagrams per"),
+            (["runs=40", "series_bins=100000"], " values in the results of 200 runs"),
+            (["ue.0.count=500", lanes], "found 32767500 lanes of queues, allowed is at most 4"),
+        ] {
+            let set = set.map(str::to_owned).to_vec();
+            let flood = Order { scenario: "demo".into(), set, ..Order::default() };
+            let Err(Wrong(_, why)) = ordered(&flood, &options) else { panic!("{found}") };
+            assert!(why.contains(found) && why.contains(BEYOND), "{why}");
         }
     }
 

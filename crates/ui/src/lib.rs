@@ -3,7 +3,7 @@
 //! The program serves one page and a small interface of JSON. The page holds its script and its
 //! style, so the browser loads nothing else. Every request needs the token of the page's address;
 //! requests of other origins and under other names of the host are refused. Simulations run on
-//! threads of their own, bounded in number, time and size.
+//! threads of their own, bounded in number, time, memory and size.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -11,6 +11,7 @@ mod api;
 mod files;
 mod guard;
 mod jobs;
+mod memory;
 mod page;
 mod saved;
 mod watch;

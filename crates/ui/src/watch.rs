@@ -49,7 +49,8 @@ impl FromStr for Watched {
     /// Reads `http://ADDRESS:PORT/metrics`, `ADDRESS:PORT`, a port of 127.0.0.1, or the path of a
     /// socket.
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(port) = text.parse::<u16>() {
+        let zero = text.parse::<u16>() == Ok(0);
+        if let (false, Ok(port)) = (zero, text.parse::<u16>()) {
             return Ok(Self::Metrics(format!("http://127.0.0.1:{port}/metrics")));
         }
         if let Ok(address) = text.parse::<SocketAddr>() {
@@ -62,7 +63,7 @@ impl FromStr for Watched {
                 let path = if path.is_empty() { "metrics" } else { path };
                 return Ok(Self::Metrics(format!("http://{host}/{path}")));
             }
-        } else if !text.is_empty() && !text.contains("://") {
+        } else if !zero && !text.is_empty() && !text.contains("://") {
             return Ok(Self::Socket(text.into()));
         }
         Err("allowed is the address of metrics, such as http://127.0.0.1:9100/metrics or 9100, or \
