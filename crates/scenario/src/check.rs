@@ -9,7 +9,7 @@ use super::notes::Seen;
 use super::resolve::{Case, Resolved};
 use super::sweep::{SweepFile, SweepPath};
 use super::tree::Path;
-use super::{Job, Overrides, Scenario, origin};
+use super::{Job, Overrides, Scenario, origin, transparent};
 use justfull_run::WorldConfig;
 use justfull_sim::World;
 use std::path::{Path as FilePath, PathBuf};
@@ -117,6 +117,9 @@ impl Scenario {
                 let case = Case { variant, ..self.case(Some(method), *point) };
                 let Some((resolved, world)) = self.find_in_case(case, found)? else { continue };
                 if let Some(world) = world {
+                    for note in transparent::notes(&world) {
+                        seen.note(method, note);
+                    }
                     sweep.note(self, &resolved.locator, at, world);
                 }
                 seen.case(method, at, resolved, |locator| self.sweep_hidden_by(locator));

@@ -39,6 +39,7 @@ pub mod starter;
 mod sweep;
 mod trace_channel;
 mod trace_start;
+mod transparent;
 mod tree;
 mod unread;
 mod written;

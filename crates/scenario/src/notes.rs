@@ -39,11 +39,7 @@ impl<'a> Seen<'a> {
         hidden_by: impl Fn(&Locator) -> Option<String>,
     ) {
         for note in resolved.file.iter().flat_map(without_effect) {
-            match self.without_effect.iter_mut().find(|(known, _)| *known == note) {
-                Some((_, under)) if under.last() != Some(&method) => under.push(method),
-                Some(_) => {}
-                None => self.without_effect.push((note, vec![method])),
-            }
+            self.note(method, note);
         }
         if at > 0 {
             return;
@@ -56,6 +52,15 @@ impl<'a> Seen<'a> {
         }
         let unread = unread::in_tree(&resolved.tree);
         self.unread.push((resolved.tree, unread));
+    }
+
+    /// Records `note` for `method`.
+    pub(super) fn note(&mut self, method: &'a str, note: String) {
+        match self.without_effect.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, under)) if under.last() != Some(&method) => under.push(method),
+            Some(_) => {}
+            None => self.without_effect.push((note, vec![method])),
+        }
     }
 }
 

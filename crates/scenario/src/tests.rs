@@ -299,6 +299,42 @@ fn a_sender_of_ect1_without_an_l4s_aqm_is_warned_of_before_the_run() {
     }
 }
 
+/// Transport blocks of 25 LTE resource blocks at MCS 0 have 85 B (TS 36.213 Table 7.1.7.2.1-1: 680
+/// bits), of which the headers of MAC and PDCP leave 80 B.
+#[test]
+fn transparent_mode_over_blocks_below_a_packet_is_warned_of_before_the_run() {
+    let notes = |mode: &str, mcs: &str, flow: &str| {
+        let text = format!(
+            "title = \"t\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]\n[mac]\nkind = \"rb\"\n\
+             [rlc]\nmode = {{ kind = \"{mode}\" }}\n[channel]\nkind = \"mcs\"\nmcs = [{mcs}]\n\
+             [[flow]]\nname = \"f\"\n{flow}\n"
+        );
+        let scenario = parse(&text, Overrides::default()).expect("it is sound");
+        (scenario.warnings().expect("no trace"), scenario)
+    };
+    let datagram =
+        |payload: u32| format!("udp = {{ payload = \"{payload}B\", interval = \"10ms\" }}");
+    let (found, _) = notes("tm", "0, 0", "tcp = {}");
+    let [note] = &found[..] else { panic!("{found:?}") };
+    for part in ["rlc.mode is `tm`", "holds one of 80 B", "flow.f, ", "up to 1500 B", "`um`"] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    let small = datagram(52);
+    for (mode, mcs, flow) in
+        [("um", "0", "tcp = {}"), ("tm", "0, 28", "tcp = {}"), ("tm", "0", &small)]
+    {
+        assert_eq!(notes(mode, mcs, flow).0, [""; 0], "{mode} {mcs} {flow}");
+    }
+    // The note is right: a byte more, and nothing arrives.
+    for (payload, arrives) in [(52, true), (53, false)] {
+        let (found, scenario) = notes("tm", "0", &datagram(payload));
+        let job = &scenario.jobs()[0];
+        let run = scenario.simulated(job, None, 1, &mut ()).expect("it is sound");
+        let run = run.expect("it ends");
+        assert_eq!((run.flows[0].delivered_packets > 0, found.is_empty()), (arrives, arrives));
+    }
+}
+
 /// Scenarios that compare methods on a flow of L4S, the flow, and the number of their notes.
 const L4S: [(&str, &str, usize); 3] =
     [("l4s-cell", "prague", 3), ("l4span-cell", "prague", 1), ("video-calls", "scream", 2)];
