@@ -4,7 +4,7 @@ use crate::args::LiveArgs;
 use crate::failure::Failure;
 use crate::period::check_period;
 use crate::results;
-use crate::runs::{show, unbroken};
+use crate::runs::{announce, show, unbroken};
 use crate::service::checked;
 use crate::terminal::say;
 use justfull_base::Duration;
@@ -121,6 +121,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         runs.write(&mut folder, args.allow_late)?;
         results::finish(folder, &comparison, &args.output)
     });
+    announce(&comparison.notes)?;
     show(&comparison, args.output.wide)?;
     // Last: a pipe may be full. A full disk ends the capture, not the run.
     let files = runs.files.drain(..).map(|files| files.finish(true)).fold(Ok(()), Result::and);

@@ -39,13 +39,20 @@ impl RunRequest<'_> {
             self.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
         let subject = Subject { kind: self.kind.into(), scenario: names.join(", ") };
         let out = results::open(self.output, self.name, &subject)?;
+        let mut notes = self.notes;
+        for scenario in self.scenarios {
+            notes.extend(scenario.warnings().map_err(|e| Failure::usage(&e))?);
+        }
+        if !self.json {
+            announce(&notes)?;
+        }
         let display = Display::new(self.output.quiet, self.jobs.progress);
         for scenario in self.scenarios {
             let seconds = scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
             display.announce((seconds * 1e3) as u64);
         }
         let mut whole = Comparison {
-            notes: self.notes,
+            notes,
             command: command_line(),
             version: VERSION.into(),
             ..Comparison::default()
@@ -61,7 +68,6 @@ impl RunRequest<'_> {
             .map_err(|e| Failure::usage(&e))?;
             whole.title =
                 if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
-            whole.notes.extend(part.notes);
             whole.live |= part.live;
             whole.groups.extend(part.groups);
             whole.scenario_toml.push_str(&part.scenario_toml);
@@ -70,9 +76,8 @@ impl RunRequest<'_> {
         }
         let speed = display.speed();
         drop(display);
-        if !self.json {
-            show(&whole, self.output.wide)?;
-        }
+        // Results are written in any case: standard output may be a full disk.
+        let shown = if self.json { Ok(()) } else { show(&whole, self.output.wide) };
         say(&speed);
         // An interruption before the end of the first run leaves the earlier results in place.
         let none =
@@ -82,6 +87,7 @@ impl RunRequest<'_> {
         if let Some(folder) = out {
             results::finish(folder, &whole, self.output)?;
         }
+        shown?;
         if self.json {
             print_exact(&answer(&whole, place.as_deref()))?;
         }
@@ -130,13 +136,17 @@ pub(crate) fn threads(args: &ThreadsArgs) -> usize {
         .clamp(1, MOST_THREADS)
 }
 
+/// Prints the notes for the reader.
+pub(crate) fn announce(notes: &[String]) -> Result<(), Failure> {
+    let style = table::Style::detect();
+    let line = |note: &String| format!("{}\n", table::line(&format!("note: {note}"), style));
+    print(&notes.iter().map(line).collect::<String>())
+}
+
 /// Prints the tables.
 pub(crate) fn show(comparison: &Comparison, wide: bool) -> Result<(), Failure> {
     let mut text = String::new();
     let style = table::Style::detect();
-    for note in &comparison.notes {
-        text.push_str(&format!("{}\n", table::line(&format!("note: {note}"), style)));
-    }
     let mut grids = Vec::new();
     for group in comparison.groups.iter().filter(|g| !g.runs.is_empty()) {
         let mut grid = if wide { table::wide(&group.runs) } else { table::methods(&group.runs) };
