@@ -118,13 +118,16 @@ impl CampaignFile {
     pub(crate) fn read(text: &str, file: &Path) -> Result<Self, Failure> {
         let read: Self = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |at| 1 + text[..at.start].matches('\n').count());
-            let (found, mut allowed) = in_words(error.message());
-            if allowed.is_empty() {
-                allowed = "a campaign: scenarios, draw, methods, variant, set, grid, job_limit, \
-                           python, and seeds or target"
-                    .into();
+            let (mut found, mut allowed) = in_words(error.message());
+            let mut field = path_of(text).map_or_else(String::new, |path| format!(", {path}"));
+            let lacks = found.strip_prefix("missing field `").and_then(|key| key.strip_suffix('`'));
+            if let Some(key) = lacks {
+                field.push_str(&format!("{}{key}", if field.is_empty() { ", " } else { "." }));
+                allowed = "a value: the field is required".into();
+                found = "nothing".into();
+            } else if allowed.is_empty() {
+                allowed = "TOML".into();
             }
-            let field = path_of(text).map_or_else(String::new, |path| format!(", {path}"));
             Failure::wrong(file, &format!("line {line}{field}"), &found, &allowed)
         })?;
         read.check(file)?;

@@ -16,8 +16,10 @@ pub(crate) struct ManArgs {
 
 pub(crate) fn man(args: &ManArgs) -> Result<(), Failure> {
     let out = args.out.as_path();
-    std::fs::create_dir_all(out)
-        .map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))?;
+    std::fs::create_dir_all(out).map_err(|e| {
+        let (out, allowed) = (out.display(), "a folder that can be written");
+        Failure::Usage(format!("--out: found {out}: {e}, allowed is {allowed}"))
+    })?;
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     man_pages(command, out).map_err(|e| Failure::usage(&e))

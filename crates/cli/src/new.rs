@@ -122,6 +122,7 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), Failure> {
 fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
     known(&args.methods)?;
     let standard_output = file == Path::new("-");
+    usable(file)?;
     let file = match file.extension() {
         _ if standard_output => Path::new("my.toml").into(),
         Some(ending) if ending == "toml" => file.to_path_buf(),
@@ -168,6 +169,18 @@ fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
     let name = file.display();
     say(&format!("{name} is written; run it with: justfull run {name}"));
     Ok(())
+}
+
+/// Checks that `file` ends in a name to which `.toml` can be added.
+fn usable(file: &Path) -> Result<(), Failure> {
+    let text = file.to_string_lossy();
+    if file.file_name().is_some() && !text.ends_with('/') && !text.contains(char::is_control) {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "NAME: found {}, allowed is a file to write, or its name without .toml",
+        text.escape_debug()
+    )))
 }
 
 /// Checks that all of `methods` are shipped.

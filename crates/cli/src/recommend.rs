@@ -17,6 +17,7 @@ use justfull_base::Duration;
 use justfull_lab::model::Group;
 use justfull_lab::runner;
 use justfull_report::figure::front;
+use justfull_scenario::input::open_regular;
 use justfull_scenario::{
     ChannelFile, Overrides, Scenario, ScenarioError, Setting, Table, Value, library,
 };
@@ -301,6 +302,14 @@ fn trace(file: &Path) -> Result<Value, Failure> {
     // Scenarios look for traces beside themselves or in the data folder; this path is relative to
     // the working folder.
     let of_data = data_dir().is_some_and(|dir| dir.join(file).is_file());
+    if let (false, Err(error)) = (of_data, open_regular(file)) {
+        return Err(Failure::Usage(format!(
+            "{}: found {}, allowed is a scenario file, the name of a shipped scenario (`justfull \
+             list`), or a trace",
+            file.display(),
+            error.found
+        )));
+    }
     let file = if of_data && !file.exists() {
         file.to_path_buf()
     } else {

@@ -42,6 +42,7 @@ mod shown {
     use crate::runs::threads;
     use crate::scenarios::data_dir;
     use crate::terminal::{print, say};
+    use crate::unknown::shown;
     use justfull_ui::{Options, Ui, Watched};
     use std::process::{Command, Stdio};
     use std::sync::mpsc;
@@ -50,8 +51,12 @@ mod shown {
     pub(crate) fn ui(args: &UiArgs) -> Result<(), Failure> {
         let place = |text: &String| {
             let parsed = text.parse::<Watched>();
-            parsed.map_err(|why| Failure::Usage(format!("--watch: found {text}, {why}")))
+            parsed.map_err(|why| Failure::Usage(format!("--watch: found {}, {why}", shown(text))))
         };
+        if args.folder.exists() && !args.folder.is_dir() {
+            let found = args.folder.display();
+            return Err(Failure::Usage(format!("FOLDER: found {found}, allowed is a folder")));
+        }
         let options = Options {
             port: args.port,
             folder: args.folder.clone(),

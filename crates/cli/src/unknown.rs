@@ -1,4 +1,5 @@
-//! Names that do not exist, with similar names, and unknown options that are settings of scenarios.
+//! Names that do not exist, with similar names, and tips on wrong arguments: options that are
+//! settings of scenarios, values below 0, and values that are no whole numbers.
 
 use crate::failure::Failure;
 use clap::builder::StyledStr;
@@ -8,12 +9,18 @@ use justfull_scenario::{keys, near};
 
 pub(crate) fn name(name: &str, known: &[&str], otherwise: &str) -> Failure {
     Failure::Usage(format!(
-        "name: found {name}, allowed is {}",
+        "name: found {}, allowed is {}",
+        shown(name),
         near::allowed(name, known, otherwise)
     ))
 }
 
-/// `error` of `cli`, with the tip to use `--set` if that matches the user's intent.
+/// A found text in a message; an empty one is a pair of quotes.
+pub(crate) fn shown(found: &str) -> &str {
+    if found.is_empty() { "\"\"" } else { found }
+}
+
+/// `error` of `cli`, with a tip if one matches the user's intent.
 pub(crate) fn with_tip(mut error: Error, cli: &Command) -> Error {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
@@ -24,11 +31,34 @@ pub(crate) fn with_tip(mut error: Error, cli: &Command) -> Error {
     error
 }
 
-/// The alternative to an unknown option among the words of the command line.
+/// The tip on a wrong argument among the words of the command line.
 fn tip(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
-    if error.kind() != ErrorKind::UnknownArgument {
-        return None;
+    match error.kind() {
+        ErrorKind::UnknownArgument => below_zero(error, words).or_else(|| key(error, cli, words)),
+        // The reader's words say nothing of what is allowed.
+        ErrorKind::ValueValidation => {
+            let text = error.to_string();
+            let reader = ["invalid digit found", "number too large", "number too small"];
+            let of_reader = reader.iter().any(|words| text.contains(words));
+            of_reader.then(|| "allowed is a whole number of at least 0".into())
+        }
+        _ => None,
     }
+}
+
+/// The option before a value below 0, which is read as an option of its own.
+fn below_zero(error: &Error, words: &[String]) -> Option<String> {
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let number = found.strip_prefix('-')?.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let at = words.iter().position(|word| number && word.starts_with(found.as_str()))?;
+    let option = words.get(at.checked_sub(1)?).filter(|word| word.starts_with('-'))?;
+    Some(format!("{option}: found {}, allowed is no value below 0", words[at]))
+}
+
+/// The alternative to an unknown option that is a key of scenarios.
+fn key(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
@@ -81,5 +111,19 @@ mod tests {
         ] {
             assert_eq!(tip_for(words), None, "{words:?}");
         }
+    }
+
+    #[test]
+    fn a_value_below_zero_and_one_that_is_no_number_say_the_allowed_values() {
+        for (words, parts) in [
+            (&["run", "demo", "--runs", "-1"][..], "--runs: found -1, allowed is no value below 0"),
+            (&["run", "demo", "--duration", "-5s"], "--duration: found -5s, allowed is no value"),
+            (&["trace", "info", "x", "--bin", "-.5s"], "--bin: found -.5s, allowed is no value"),
+            (&["run", "demo", "--runs", "1e3"], "allowed is a whole number of at least 0"),
+        ] {
+            let tip = tip_for(words).unwrap_or_else(|| panic!("{words:?}"));
+            assert!(tip.starts_with(parts), "{tip}");
+        }
+        assert_eq!(tip_for(&["run", "demo", "-1"]), None);
     }
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
+#[path = "bad_input/arguments.rs"]
+mod arguments;
 #[path = "bad_input/files.rs"]
 mod files;
 #[path = "bad_input/worlds.rs"]

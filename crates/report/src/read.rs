@@ -453,6 +453,9 @@ impl Folder {
 
     /// Scenarios, methods and flows of the folder.
     pub(crate) fn in_words(&self) -> String {
+        if self.rows.is_empty() {
+            return format!("{} has no finished run", self.name);
+        }
         format!(
             "{} has {}, of {}, under {}",
             self.name,
