@@ -60,7 +60,7 @@ fuzz_target!(|bytes: &[u8]| {
         3 => flexran(text, &ue, at).iter().for_each(check),
         4 => {
             let known = |_: justfull_rnis::KpmUe<'_>| {
-                Some(NamedUe { addresses: ue.to_vec(), cell: None })
+                Some(NamedUe { addresses: ue.to_vec(), cell: None, pool: None })
             };
             let mut reader = KpmReader::default();
             // The second has what the first has shown.
@@ -70,7 +70,9 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
         _ => {
-            let Ok(read) = srsran(text, "gnb:8001", &CELL, at, |_| ue.to_vec()) else { return };
+            let Ok(read) = srsran(text, "gnb:8001", &CELL, at, |_| (ue.to_vec(), None)) else {
+                return;
+            };
             read.reports.iter().for_each(bounded);
         }
     }

@@ -10,6 +10,7 @@ use crate::terminal::say;
 use justfull_proxy::{ProxyConfig, ask};
 use serde_json::Value;
 use std::path::Path;
+use top::client_of;
 
 /// The service in messages.
 const WHO: &str = "the proxy";
@@ -119,6 +120,13 @@ fn site(value: &Value, services: &Value, lines: &mut Lines) {
             format!("{ues} UEs, {flows} connections, {rate:.1} Mbit/s, {held:.0} % held, {age}"),
         );
     }
+    for pool in value["pools"].as_array().into_iter().flatten() {
+        let [name, interface, servers] =
+            ["pool", "interface", "servers"].map(|key| plain(&pool[key]));
+        let [ues, flows] = ["ues", "flows"].map(|key| plain(&pool[key]));
+        let what = format!("{ues} UEs, {flows} connections, {interface} to {servers}");
+        lines.add(&format!("pool {name}"), what);
+    }
     for ue in value["ues"].as_array().into_iter().flatten() {
         let age = ue["report_age_s"].as_f64();
         let age = age.map_or(String::new(), |age| format!(", the last {age:.3} s ago"));
@@ -148,7 +156,11 @@ fn flows(value: &Value) -> String {
         ("wired s", "wired_rtt_s"),
         ("radio s", "radio_rtt_s"),
     ];
-    listed(&COLUMNS, value)
+    let mut value = value.clone();
+    for flow in value.as_array_mut().into_iter().flatten() {
+        flow["client"] = client_of(flow).into();
+    }
+    listed(&COLUMNS, &value)
 }
 
 #[cfg(test)]
@@ -164,6 +176,8 @@ mod tests {
             "first_segments": [7, 1], "accepted_of": [5, 0], "return_path": "works",
             "cells": [{ "cell": "east", "ues": 2, "flows": 9, "held": 0.5, "report_age_s": 0.01,
                 "capacity_bytes_per_s": 2_500_000.0 }],
+            "pools": [{ "pool": "blue", "interface": "eth1", "servers": "eth2", "ues": 2,
+                "flows": 9 }],
             "reclaimed": 3, "log_lines_lost": 4, "routes_restored": 6, "control": "\u{1b}]0;x\u{7}",
         }));
         for part in [
@@ -176,11 +190,14 @@ mod tests {
             "reclaimed at start  3",
             "log lines lost      4",
             "restored 6 times",
+            "pool blue           2 UEs, 9 connections, eth1 to eth2",
             "cell east           2 UEs, 9 connections, 20.0 Mbit/s, 50 % held, last report 0.010",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        let listed = flows(&json!([{ "client": "10.0.0.5:80", "pool": "blue" }]));
+        assert!(listed.contains("blue/10.0.0.5:80"), "{listed}");
         let text = status(&json!({ "unsplit": [], "greedy_ues": 0 }));
         assert!(text.contains("are split") && !text.contains("share"), "{text}");
     }

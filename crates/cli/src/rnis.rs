@@ -144,7 +144,7 @@ pub(crate) fn reported(
     let addresses = Side::Ue(ue as usize).addresses();
     let ue = addresses.map(|address| Prefix::of(address, 128)).to_vec();
     let cell = names.get(cell as usize).cloned();
-    Report { ue, cell, ran: RanReport { at: ran.at + start, ..*ran } }
+    Report { ue, pool: None, cell, ran: RanReport { at: ran.at + start, ..*ran } }
 }
 
 /// The time since 1970.
@@ -171,8 +171,10 @@ fn feed(source: impl std::io::Read, follow: bool, service: &Service) -> Result<(
         let Line::Report(report) = line else { return true };
         number += 1;
         match report {
-            Ok(report) if service.report(&report) => {}
-            Ok(_) => {
+            Ok(report) if report.pool.is_none() => {
+                if service.report(&report) {
+                    return true;
+                }
                 if refused == 0 {
                     say(&format!(
                         "report {number} is left out, as there are too many UEs or cells; others \
@@ -181,7 +183,11 @@ fn feed(source: impl std::io::Read, follow: bool, service: &Service) -> Result<(
                 }
                 refused += 1;
             }
-            Err(why) => {
+            other => {
+                let why = other.map_or_else(
+                    |why| why.to_string(),
+                    |_| "`pool` is given, allowed is to leave it out: an RNIS has no pools".into(),
+                );
                 if garbled == 0 {
                     say(&format!("report {number} is none: {why}; others are only counted"));
                 }

@@ -1,10 +1,10 @@
 //! The control as a connection sees it: in this process, or in the process that has the windows of
 //! all workers.
 
+use crate::pools::ClientHost;
 use crate::steering::Steering;
 use justfull_base::Instant;
 use justfull_rapid::{FlowId, Opening, Sample};
-use std::net::IpAddr;
 
 /// A connection that takes part in the control.
 #[derive(Clone, Copy, Debug)]
@@ -17,11 +17,11 @@ pub(crate) struct Member {
 
 /// A control that gives windows to connections.
 pub(crate) trait Allocator {
-    /// A connection of the UE at `address` begins to take part.
+    /// A connection of `client` begins to take part.
     fn open(
         &mut self,
         now: Instant,
-        address: IpAddr,
+        client: ClientHost,
         key: u64,
         opening: &Opening,
     ) -> Option<Member>;
@@ -43,11 +43,11 @@ impl Allocator for Steering {
     fn open(
         &mut self,
         now: Instant,
-        address: IpAddr,
+        client: ClientHost,
         key: u64,
         opening: &Opening,
     ) -> Option<Member> {
-        let id = self.open(now, address, key, opening)?;
+        let id = self.open(now, client, key, opening)?;
         Some(Member { key, id: Some(id) })
     }
 

@@ -15,6 +15,7 @@ use crate::config::{ProxyConfig, WaitConfig};
 use crate::held::Held;
 use crate::host;
 use crate::n3;
+use crate::pools::{PoolId, Pools, UeAddress};
 use crate::radio;
 use crate::radio_leg;
 use crate::relay;
@@ -40,7 +41,7 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
     }
     let names = config.select.interfaces.iter().map(String::as_str);
     let mut all = vec![
-        named("transparent sockets", true, listeners()),
+        named("transparent sockets", true, listeners(config)),
         named("nftables table", true, owned_table(config)),
         named("policy routes", true, routes(config)),
         named("forwarding", true, router::forwards(true)),
@@ -48,7 +49,7 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
         named("server windows", true, say(windows())),
         named("radio leg", false, radio_leg::attempt(config.radio_leg)),
         named("reports", true, reports(config)),
-        named("servers' own answers", false, waits(config)),
+        named("servers' own answers", !config.pools.is_empty(), waits(config)),
         named("interfaces", true, interfaces(config)),
         named("descriptors", true, descriptors(config)),
         named("reverse path filter", false, router::lets_detours_back(names)),
@@ -66,16 +67,19 @@ fn reports(config: &ProxyConfig) -> Result<String, String> {
 
 /// Tests whether first segments can wait for the servers' answers.
 fn waits(config: &ProxyConfig) -> Result<String, String> {
+    let pools = !config.pools.is_empty();
     let families = match config.select.wait_for_server {
+        WaitConfig::None if pools => "no family",
         WaitConfig::None => return Ok("the proxy answers clients at once".into()),
         WaitConfig::Ipv6 => "IPv6",
         WaitConfig::All => "IPv4 and IPv6",
     };
-    match Held::start(TRIAL, 0) {
+    match Held::start(TRIAL, 0, Pools::default()) {
         Ok(_held) => Ok(format!(
             "clients over {families} are answered after their servers, up to {} at a time",
             host::limits(config).waits
         )),
+        Err(why) if pools => Err(format!("the proxy serves no `pools`: {why}")),
         Err(why) => Err(format!("the proxy answers clients at once: {why}")),
     }
 }
@@ -92,12 +96,13 @@ fn path_mtu() -> String {
 
 /// Answers to a UE use the routes of this host, not the routes of a VRF.
 fn domains(config: &ProxyConfig) -> Result<String, String> {
+    let names = config.select.interfaces.iter().map(String::as_str);
+    let servers = config.pools.iter().map(|pool| pool.servers.as_str());
     let kind = |name: &str| {
         let text = fs::read_to_string(format!("/sys/class/net/{name}/master/uevent"));
         text.unwrap_or_default().contains("DEVTYPE=vrf")
     };
-    let inside: Vec<&str> =
-        config.select.interfaces.iter().map(String::as_str).filter(|name| kind(name)).collect();
+    let inside: Vec<&str> = names.chain(servers).filter(|name| kind(name)).collect();
     match inside.is_empty() {
         true => Ok("no interface of a VRF".into()),
         false => Err(format!(
@@ -108,14 +113,14 @@ fn domains(config: &ProxyConfig) -> Result<String, String> {
     }
 }
 
-fn listeners() -> Result<String, String> {
-    let made = host::listeners().map_err(|e| host::transparent(&e))?;
+fn listeners(config: &ProxyConfig) -> Result<String, String> {
+    let made = host::listeners(&Pools::of(config)).map_err(|e| host::transparent(&e))?;
     Ok(if made.len() > 1 { "IPv4 and IPv6" } else { "IPv4; `lo` has no IPv6" }.into())
 }
 
 fn owned_table(config: &ProxyConfig) -> Result<String, String> {
     let nothing = crate::SelectConfig::default();
-    let made = Table::install(&nothing, &Diversion::NONE, 1, TRIAL).and_then(|mut table| {
+    let made = Table::install(&nothing, &Diversion::NONE, 1, TRIAL, 0).and_then(|mut table| {
         // This tries all expressions; no connection has an interface of this name.
         let select = crate::SelectConfig {
             interfaces: vec!["jf-trial".into()],
@@ -127,7 +132,11 @@ fn owned_table(config: &ProxyConfig) -> Result<String, String> {
         };
         let diversion = Diversion {
             families: [true; 2],
-            pass: select.ues.clone(),
+            pass: select
+                .ues
+                .iter()
+                .map(|&prefix| UeAddress { pool: PoolId::NONE, prefix })
+                .collect(),
             pass_ports: vec![1],
             tracked: true,
             logged: [Some(0); 2],
@@ -162,8 +171,14 @@ fn windows() -> io::Result<String> {
 
 fn interfaces(config: &ProxyConfig) -> Result<String, String> {
     let names = &config.select.interfaces;
-    router::interfaces_exist(names.iter().map(|name| ("select.interfaces", name.as_str())))?;
-    Ok(names.join(", "))
+    if config.pools.is_empty() {
+        router::interfaces_exist(names.iter().map(|name| ("select.interfaces", name.as_str())))?;
+        return Ok(names.join(", "));
+    }
+    host::pools_exist(config)?;
+    let pools = config.pools.iter();
+    let shown = pools.map(|one| format!("{}: {} to {}", one.name, one.interface, one.servers));
+    Ok(shown.collect::<Vec<String>>().join(", "))
 }
 
 fn descriptors(config: &ProxyConfig) -> Result<String, String> {

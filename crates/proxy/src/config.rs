@@ -1,7 +1,9 @@
 //! The configuration file of the proxy: TOML, checked completely before anything is installed.
 
+mod pools;
 mod site;
 
+pub use pools::PoolConfig;
 pub use site::{CellsConfig, DirectoryConfig};
 
 use crate::n3::N3StageConfig;
@@ -30,6 +32,13 @@ choice! {
         Ipv6 = "ipv6",
         /// Both.
         All = "all",
+    }
+}
+
+impl WaitConfig {
+    /// True for each family whose clients wait: IPv4, IPv6.
+    pub(crate) const fn families(self) -> [bool; 2] {
+        [matches!(self, Self::All), matches!(self, Self::All | Self::Ipv6)]
     }
 }
 
@@ -181,6 +190,9 @@ table! {
     pub struct ProxyConfig with Default {
         /// The connections that are proxied.
         select: SelectConfig = SelectConfig::default();
+        /// Pools of UEs' addresses that may overlap; in a file they are tables `[[pools]]`. Left
+        /// out: an address is one UE, whatever its interface.
+        pools: Vec<PoolConfig> = Vec::new();
         /// The way of diverted packets to the proxy.
         route: RouteConfig = RouteConfig::default();
         /// Its time limits.
@@ -222,17 +234,38 @@ impl ProxyConfig {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut tree = settings::table(text)?;
         let radio_leg = take_radio_leg(&mut tree)?;
+        let pools = pools::take(&mut tree)?;
         let mut params = Self::params();
         params.retain(|param| param.name != "radio_leg");
-        let config = Self { radio_leg, ..settings::settings(&tree, &params)? };
-        config.validate().map_err(|e: ConfigError| e.to_string())?;
+        let config = Self { radio_leg, pools, ..settings::settings(&tree, &params)? };
+        config.validate().and_then(|()| config.suits_pools()).map_err(|e| e.to_string())?;
         Ok(config)
+    }
+
+    /// Refuses what pools exclude.
+    fn suits_pools(&self) -> Result<(), ConfigError> {
+        if self.pools.is_empty() {
+            return Ok(());
+        }
+        let unknown = self.select.unknown;
+        if unknown != UnknownConfig::Pass {
+            let why = "a segment is of no known pool";
+            let allowed = "`pass` beside `pools`";
+            return Err(ConfigError::new("select.unknown", &unknown.name(), allowed, why));
+        }
+        let socket = &self.n3.socket;
+        if !socket.is_empty() {
+            let allowed = "to leave it out beside `pools`";
+            return Err(ConfigError::new("n3.socket", socket, allowed, "a stage has one pool"));
+        }
+        Ok(())
     }
 
     /// The tables that differ from `new` and cannot change while the proxy runs.
     #[must_use]
     pub fn needs_restart(&self, new: &Self) -> Vec<&'static str> {
         let fixed = [
+            (self.pools != new.pools, "pools"),
             (self.route != new.route, "route"),
             (self.limits != new.limits, "limits"),
             (self.control != new.control || self.radio_leg != new.radio_leg, "control"),

@@ -7,13 +7,14 @@
 use crate::allocator::Allocator;
 use crate::config::TimeoutsConfig;
 use crate::flow::{Flow, Leg, Outcome, Shared, Step};
+use crate::pools::{Client, ClientHost};
 use justfull_base::{Duration, Instant};
 use justfull_rapid::Windows;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Time between two checks of connections' deadlines.
 pub(crate) const TICK: Duration = Duration::from_millis(250);
@@ -60,7 +61,7 @@ impl Part {
 /// A connection that has ended, or could not begin.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ended {
-    pub(crate) client: SocketAddr,
+    pub(crate) client: Client,
     /// None if the client left before it was known.
     pub(crate) server: Option<SocketAddr>,
     pub(crate) outcome: Outcome,
@@ -215,13 +216,13 @@ impl Connections {
         &mut self,
         now: Instant,
         client: Socket,
-        client_at: SocketAddr,
+        from: Client,
         server: Option<Socket>,
     ) -> Option<Opened> {
-        let mut flow = match Flow::begin(client, client_at, server, now, &mut self.shared) {
+        let mut flow = match Flow::begin(client, from, server, now, &mut self.shared) {
             Ok(flow) => flow,
             Err((outcome, server)) => {
-                self.ended.push_back(Ended { client: client_at, server, outcome, flow: None });
+                self.ended.push_back(Ended { client: from, server, outcome, flow: None });
                 return None;
             }
         };
@@ -233,21 +234,21 @@ impl Connections {
         let place = &mut self.places[index as usize];
         let key = token(place.generation, flow.slot);
         let watched = watch(&self.epoll, &flow, key);
-        let ue = flow.client_at.ip();
+        let ue = flow.from().host();
         place.flow = Some(Box::new(flow));
         self.open += 1;
         Some(Opened { index, ue, watched: watched.is_ok() })
     }
 
     /// A connection of another process keeps its place, since its window has the same place.
-    pub(crate) fn put(&mut self, flow: Flow) -> nix::Result<IpAddr> {
+    pub(crate) fn put(&mut self, flow: Flow) -> nix::Result<ClientHost> {
         let index = self.part.index(flow.slot) as usize;
         while self.places.len() <= index {
             self.places.push(Place { generation: 0, flow: None });
         }
         let place = &mut self.places[index];
         watch(&self.epoll, &flow, token(place.generation, flow.slot))?;
-        let ue = flow.client_at.ip();
+        let ue = flow.from().host();
         place.flow = Some(Box::new(flow));
         self.open += 1;
         Ok(ue)
@@ -285,7 +286,7 @@ impl Connections {
         let bytes = [flow.up.bytes, flow.down.bytes];
         self.ended_bytes = [self.ended_bytes[0] + bytes[0], self.ended_bytes[1] + bytes[1]];
         self.ended.push_back(Ended {
-            client: flow.client_at,
+            client: flow.from(),
             server: Some(flow.server_at),
             outcome,
             flow: Some(EndedFlow {
@@ -370,7 +371,7 @@ impl Connections {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(crate) index: u32,
-    pub(crate) ue: IpAddr,
+    pub(crate) ue: ClientHost,
     /// False if no event of it will come, so it must end.
     pub(crate) watched: bool,
 }

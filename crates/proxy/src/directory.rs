@@ -12,6 +12,7 @@ pub(crate) use session::Session;
 pub(crate) use store::{Account, Change};
 
 use crate::config::DirectoryConfig;
+use crate::pools::Pools;
 use justfull_net::SystemError;
 use justfull_rnis::Listening;
 use nix::sys::eventfd::EventFd;
@@ -36,11 +37,12 @@ impl Directory {
     /// The address cannot be bound, or a thread cannot be started.
     pub(crate) fn start(
         config: &DirectoryConfig,
+        pools: Pools,
         wake: Arc<EventFd>,
         before: Option<Vec<Session>>,
     ) -> Result<Self, SystemError> {
         let (to, changes) = channel();
-        let store = Arc::new(Store::new(config.most as usize, to, wake));
+        let store = Arc::new(Store::new(config.most as usize, pools, to, wake));
         let successor = before.is_some();
         for session in before.into_iter().flatten() {
             // The limit may be lower now: sessions above it are left out.

@@ -20,6 +20,7 @@ use crate::held::Held;
 use crate::host::Host;
 use crate::log::Log;
 use crate::notify::Manager;
+use crate::pools::Client;
 use crate::radio;
 use crate::steering::Steering;
 use crate::table::{self, Diversion};
@@ -36,7 +37,6 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::SignalFd;
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -198,7 +198,7 @@ impl Engine {
     fn apply(&mut self, now: Instant) {
         while let Some(ended) = self.connections.next_ended() {
             if ended.flow.is_some() {
-                self.guard.closed(ended.client.ip());
+                self.guard.closed(ended.client.host());
             }
             self.account(now, &ended);
         }
@@ -225,7 +225,7 @@ impl Engine {
                 }
                 self.totals.answered += u64::from(flow.connected);
             }
-            None if ended.server.is_some() => self.refused(now, ended.client.port(), outcome),
+            None if ended.server.is_some() => self.refused(now, ended.client.at.port(), outcome),
             None => {}
         }
     }
@@ -237,15 +237,16 @@ impl Engine {
                 // Dropping a socket resets its connection.
                 Ok((client, at)) => {
                     self.totals.accepted += 1;
-                    self.totals.accepted_of[listener] += 1;
+                    self.totals.accepted_of[self.host.family(listener)] += 1;
                     // A client of TCP always has an IP address.
                     let Some(at) = at.as_socket() else { continue };
-                    let server = self.waited(&client, at);
+                    let from = Client { pool: self.host.pool(listener), at };
+                    let server = self.waited(&client, from);
                     if self.open() >= self.host.limits.most {
                         self.totals.over_limit += 1;
                         continue;
                     }
-                    self.begin(now, client, at, server);
+                    self.begin(now, client, from, server);
                 }
                 Err(error) => {
                     if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) {
@@ -259,14 +260,14 @@ impl Engine {
         }
     }
 
-    fn begin(&mut self, now: Instant, client: Socket, at: SocketAddr, server: Option<Socket>) {
+    fn begin(&mut self, now: Instant, client: Socket, from: Client, server: Option<Socket>) {
         if self.workers.is_some() {
-            if self.give(client, at, server) && self.guard.opened(at.ip(), self.places()) {
+            if self.give(client, from, server) && self.guard.opened(from.host(), self.places()) {
                 self.divert(now);
             }
             return;
         }
-        if let Some(opened) = self.connections.begin(now, client, at, server) {
+        if let Some(opened) = self.connections.begin(now, client, from, server) {
             if self.guard.opened(opened.ue, self.places()) {
                 self.divert(now);
             }
@@ -293,6 +294,7 @@ impl Engine {
         if now >= self.next_routes {
             self.next_routes = now + LOOK_AT_ROUTES;
             self.look_at_routes();
+            self.look_at_pools();
         }
         if let Err(error) = self.look_at_diversion(now) {
             self.log.note("rules", &table::explain(&error));

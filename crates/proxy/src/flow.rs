@@ -11,12 +11,14 @@ pub(crate) use moved::FlowState;
 pub(crate) use outcome::{Outcome, outcome_of};
 
 use crate::allocator::{Allocator, Member};
+use crate::pools::{Client, PoolId, Pools};
 use crate::radio_leg::RadioLeg;
 use crate::relay::{Direction, End, Failed, Pool};
 use crate::system;
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{Sample, Windows};
 use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
 use nix::sys::epoll::EpollFlags;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
@@ -64,6 +66,7 @@ pub(crate) struct Shared {
     pub(crate) leg: RadioLeg,
     /// Length of the last turn of the loop; events wait during a turn.
     pub(crate) turn: Duration,
+    pub(crate) pools: Pools,
 }
 
 /// See the module's page.
@@ -71,6 +74,7 @@ pub(crate) struct Flow {
     pub(crate) client: End,
     pub(crate) server: End,
     pub(crate) client_at: SocketAddr,
+    pub(crate) pool: PoolId,
     pub(crate) server_at: SocketAddr,
     pub(crate) up: Direction,
     pub(crate) down: Direction,
@@ -117,19 +121,23 @@ impl Flow {
     /// and port, unless there is one in `server`.
     pub(crate) fn begin(
         client: Socket,
-        client_at: SocketAddr,
+        from: Client,
         server: Option<Socket>,
         now: Instant,
         shared: &mut Shared,
     ) -> Result<Self, (Outcome, Option<SocketAddr>)> {
         let left = (Outcome::ClientLeft, None);
+        let Client { pool, at: client_at } = from;
         let server_at = client.local_addr().ok().and_then(|at| at.as_socket()).ok_or(left)?;
         // A socket's codepoint is 0 by default.
         let dscp = system::received_dscp(&client, client_at.is_ipv6()).filter(|&dscp| dscp > 0);
         let server = match server {
             Some(server) => server,
-            None => reach(client_at, server_at, dscp, &mut shared.time_waits)
-                .map_err(|e| (outcome_of(&e), Some(server_at)))?,
+            None => {
+                let way = Way { dscp, by: shared.pools.servers(pool) };
+                reach(client_at, server_at, way, &mut shared.time_waits)
+                    .map_err(|e| (outcome_of(&e), Some(server_at)))?
+            }
         };
         if let Some(dscp) = dscp {
             let _unmarked = system::set_dscp(&client, client_at.is_ipv6(), dscp);
@@ -138,6 +146,7 @@ impl Flow {
             client: End::new(client),
             server: End::new(server),
             client_at,
+            pool,
             server_at,
             up: Direction::default(),
             down: Direction::default(),
@@ -161,6 +170,11 @@ impl Flow {
             segments: 0,
             bounded: true,
         })
+    }
+
+    /// Its client.
+    pub(crate) const fn from(&self) -> Client {
+        Client { pool: self.pool, at: self.client_at }
     }
 
     /// Notes that something happened to a leg.
@@ -394,32 +408,38 @@ impl Flow {
     }
 }
 
+/// The way of a leg to a server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Way<'a> {
+    /// Codepoint of its packets; 0 if left out.
+    pub(crate) dscp: Option<u8>,
+    /// The interface to which its socket is bound; none if routes decide.
+    pub(crate) by: Option<&'a str>,
+}
+
 /// Begins a connection from the client's address and port, and counts in `time_waits` if that ended
 /// a TIME_WAIT.
 pub(crate) fn reach(
     client: SocketAddr,
     server: SocketAddr,
-    dscp: Option<u8>,
+    way: Way<'_>,
     time_waits: &mut u64,
 ) -> io::Result<Socket> {
-    match connect(client, server, dscp) {
+    match connect(client, server, way) {
         // A TIME_WAIT of the last connection between the same ports blocks the socket.
         Err(e) if e.raw_os_error() == Some(Errno::EADDRNOTAVAIL as i32) => {
             *time_waits += 1;
             // If this fails, the next attempt fails in the same way.
-            let _kept = system::end_time_wait(client, server);
-            connect(client, server, dscp)
+            let bound = way.by.and_then(|name| if_nametoindex(name).ok()).unwrap_or(0);
+            let _kept = system::end_time_wait(client, server, bound);
+            connect(client, server, way)
         }
         other => other,
     }
 }
 
 /// Begins a connection from the client's address and port.
-pub(crate) fn connect(
-    client: SocketAddr,
-    server: SocketAddr,
-    dscp: Option<u8>,
-) -> io::Result<Socket> {
+pub(crate) fn connect(client: SocketAddr, server: SocketAddr, way: Way<'_>) -> io::Result<Socket> {
     let v6 = client.is_ipv6();
     let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
     let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
@@ -429,8 +449,10 @@ pub(crate) fn connect(
         socket.set_ip_transparent_v4(true)?
     }
     socket.set_reuse_address(true)?;
+    // Before it gets an address: the address may be in use at another interface.
+    socket.bind_device(way.by.map(str::as_bytes))?;
     prepare(&socket)?;
-    if let Some(dscp) = dscp {
+    if let Some(dscp) = way.dscp {
         let _unmarked = system::set_dscp(&socket, v6, dscp);
     }
     socket.bind(&client.into())?;

@@ -2,11 +2,11 @@
 //! unsplit, and `status` shows why: the proxy refuses no connection that would work without it.
 
 use crate::config::UesConfig;
+use crate::pools::{ClientHost, UeAddress};
 use crate::table::Diversion;
 use justfull_base::{Duration, Instant};
 use justfull_net::Prefix;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 /// If a first segment leads to no accepted connection for this long, this is no coincidence: a live
 /// client has answered or repeated it by then.
@@ -109,8 +109,8 @@ pub(crate) struct Guard {
     /// Workers relay the connections, and none runs.
     pub(crate) no_worker: bool,
     /// Open connections of each UE.
-    ues: BTreeMap<Prefix, usize>,
-    pass: Vec<Prefix>,
+    ues: BTreeMap<UeAddress, usize>,
+    pass: Vec<UeAddress>,
     /// Clients' ports that other sockets use, and the time until which their connections pass.
     pass_ports: BTreeMap<u16, Instant>,
     /// Diverted first segments of each family.
@@ -137,15 +137,16 @@ impl Guard {
         }
     }
 
-    fn ue(&self, address: IpAddr) -> Prefix {
-        let bits = if address.is_ipv4() { self.bits.ipv4_bits } else { self.bits.ipv6_bits };
-        Prefix::of(address, bits)
+    fn ue(&self, client: ClientHost) -> UeAddress {
+        let ClientHost { pool, ip } = client;
+        let bits = if ip.is_ipv4() { self.bits.ipv4_bits } else { self.bits.ipv6_bits };
+        UeAddress { pool, prefix: Prefix::of(ip, bits) }
     }
 
     /// A connection opens. True if the rules must change at once.
-    pub(crate) fn opened(&mut self, address: IpAddr, places: Places) -> bool {
+    pub(crate) fn opened(&mut self, client: ClientHost, places: Places) -> bool {
         let Places { open, flows } = places;
-        let ue = self.ue(address);
+        let ue = self.ue(client);
         let own = self.ues.entry(ue).or_insert(0);
         *own += 1;
         let own = *own;
@@ -164,8 +165,8 @@ impl Guard {
     }
 
     /// A connection has ended.
-    pub(crate) fn closed(&mut self, address: IpAddr) {
-        let ue = self.ue(address);
+    pub(crate) fn closed(&mut self, client: ClientHost) {
+        let ue = self.ue(client);
         if let Some(own) = self.ues.get_mut(&ue) {
             *own -= 1;
             if *own == 0 {
@@ -299,6 +300,8 @@ fn unaccepted(family: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pools::PoolId;
+    use std::net::IpAddr;
 
     fn at(millis: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)
@@ -354,11 +357,17 @@ mod tests {
     #[test]
     fn one_ue_leaves_a_fifth_of_the_places_to_others_and_comes_back_below_its_share() {
         let mut guard = guard();
-        let (greedy, other) = ([10, 45, 0, 2].into(), [10, 45, 0, 7].into());
+        let of = |pool, last| {
+            let ip = [10, 45, 0, last].into();
+            ClientHost { pool: PoolId::of_number(pool), ip }
+        };
+        // The other has the same address in another pool.
+        let (greedy, other) = (of(1, 2), of(2, 2));
         let full = (1..=FLOWS).find(|open| guard.opened(greedy, places(*open)));
         assert_eq!(full, Some(81));
         assert!(!guard.opened(other, places(82)));
-        assert_eq!(guard.diversion(at(0)).pass, [Prefix::of(greedy, 32)]);
+        assert_eq!(guard.diversion(at(0)).pass, [guard.ue(greedy)]);
+        assert_eq!(guard.ue(greedy).pool, greedy.pool);
         (0..30).for_each(|_| guard.closed(greedy));
         guard.look(at(1), [0; 2], [0; 2], places(52));
         assert!(guard.diversion(at(1)).pass.is_empty());
@@ -368,7 +377,7 @@ mod tests {
     fn without_a_place_all_pass_until_a_tenth_is_free() {
         let mut guard = guard();
         for number in 1..=FLOWS {
-            let ue = [10, 45, 1, number as u8].into();
+            let ue = IpAddr::from([10, 45, 1, number as u8]).into();
             assert_eq!(guard.opened(ue, places(number)), number == FLOWS);
         }
         guard.look(at(0), [0; 2], [0; 2], places(95));

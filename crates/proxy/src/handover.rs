@@ -18,8 +18,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// Version of this protocol, and the versions of old proxies that a new one understands.
-pub(crate) const VERSION: u32 = 4;
-pub(crate) const VERSIONS: RangeInclusive<u32> = 2..=VERSION;
+pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSIONS: RangeInclusive<u32> = 3..=VERSION;
 /// Longest wait of either side at each step.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// Descriptors of one message, fewer than the kernel's `SCM_MAX_FD`.

@@ -6,9 +6,10 @@
 //! the accepted connection gets this leg. When the server refuses, is silent or unreachable, the
 //! segment passes unsplit, and the client gets the network's own answer.
 
-use crate::flow::{Outcome, outcome_of, reach};
+use crate::flow::{Outcome, Way, outcome_of, reach};
 use crate::inject::{self, checksum};
 use crate::nft::{Copied, Copies, TCP};
+use crate::pools::{Client, PoolId, Pools};
 use justfull_base::{Duration, Instant};
 use justfull_net::SystemError;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
@@ -41,7 +42,7 @@ const ETHERNET: usize = 14;
 const TCP_HEADER: usize = 20;
 
 /// Client and server.
-type Ends = [SocketAddr; 2];
+type Ends = (Client, SocketAddr);
 
 /// A first segment.
 #[derive(Clone, Debug)]
@@ -79,7 +80,7 @@ struct Interface {
 /// The end of a wait without a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passed {
-    pub(crate) client: SocketAddr,
+    pub(crate) client: Client,
     pub(crate) server: SocketAddr,
     pub(crate) outcome: Outcome,
 }
@@ -92,6 +93,13 @@ pub(crate) struct Held {
     /// change.
     interfaces: BTreeMap<u32, Interface>,
     interfaces_since: Instant,
+    pools: Pools,
+    /// The pool behind each interface, read again with the interfaces.
+    behind: BTreeMap<u32, PoolId>,
+    /// A segment came from an interface that `behind` did not have.
+    pub(crate) fresh: bool,
+    /// For each family, true if first segments wait; others go to the listener at once.
+    pub(crate) waits: [bool; 2],
     mark: u32,
     /// Most legs that wait for a server or for a client. More first segments go to
     /// the listener at once.
@@ -111,7 +119,7 @@ impl Held {
     ///
     /// # Errors
     /// The kernel has no nfnetlink_log, or refuses the programs that put segments back.
-    pub(crate) fn start(mark: u32, most: usize) -> Result<Self, SystemError> {
+    pub(crate) fn start(mark: u32, most: usize, pools: Pools) -> Result<Self, SystemError> {
         let failed = |what: &str| {
             let what = what.to_owned();
             move |e: io::Error| SystemError::new(what, e)
@@ -123,6 +131,10 @@ impl Held {
             copies,
             interfaces: BTreeMap::new(),
             interfaces_since: Instant::ZERO,
+            pools,
+            behind: BTreeMap::new(),
+            fresh: false,
+            waits: [true; 2],
             mark,
             most,
             legs: BTreeMap::new(),
@@ -159,11 +171,23 @@ impl Held {
         for _ in 0..READS {
             let Some(copies) = self.copies.receive() else { break };
             for copied in copies {
-                let Some(first) = First::read(&copied) else { continue };
+                let Some(pool) = self.behind(copied.interface) else { continue };
+                let Some(first) = First::read(&copied, pool) else { continue };
                 self.kept[first.family()] += 1;
                 self.begin(now, first, epoll, token, time_waits);
             }
         }
+    }
+
+    /// The pool behind an interface. None if no pool has it, or no descriptor is left to search it.
+    fn behind(&mut self, interface: u32) -> Option<PoolId> {
+        if let Some(pool) = self.behind.get(&interface) {
+            return Some(*pool);
+        }
+        let pool = self.pools.behind(interface)?;
+        self.behind.insert(interface, pool);
+        self.fresh = true;
+        Some(pool)
     }
 
     fn begin(
@@ -184,11 +208,14 @@ impl Held {
                 leg.delivered += 1;
                 return self.deliver(&first);
             }
-            None if waiting >= self.most => return self.deliver(&first),
+            None if waiting >= self.most || !self.waits[first.family()] => {
+                return self.deliver(&first);
+            }
             None => {}
         }
-        let [client, server] = first.ends;
-        let leg = reach(client, server, first.dscp, time_waits);
+        let (client, server) = first.ends;
+        let way = Way { dscp: first.dscp, by: self.pools.servers(client.pool) };
+        let leg = reach(client.at, server, way, time_waits);
         let number = token + self.next;
         let watched = leg.and_then(|leg| {
             let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
@@ -237,8 +264,8 @@ impl Held {
     }
 
     /// The leg to the server of an accepted connection; none if it did not wait.
-    pub(crate) fn take(&mut self, client: SocketAddr, server: SocketAddr) -> Option<Socket> {
-        let ends = [client, server];
+    pub(crate) fn take(&mut self, client: Client, server: SocketAddr) -> Option<Socket> {
+        let ends = (client, server);
         let answered = self.legs.get(&ends).is_some_and(|leg| leg.answered);
         answered.then(|| self.forget(ends))?.map(|leg| leg.server)
     }
@@ -247,6 +274,7 @@ impl Held {
     pub(crate) fn tick(&mut self, now: Instant) {
         if now.since(self.interfaces_since) >= INTERFACES_LAST {
             self.interfaces.clear();
+            self.behind.clear();
             self.interfaces_since = now;
         }
         let late =
@@ -259,7 +287,7 @@ impl Held {
             .collect();
         for (ends, answered) in late {
             if answered {
-                let [client, server] = ends;
+                let (client, server) = ends;
                 self.forget(ends);
                 self.passed.push(Passed { client, server, outcome: Outcome::ClientLeft });
             } else {
@@ -277,7 +305,7 @@ impl Held {
 
     /// Lets a segment pass unsplit.
     fn give_up(&mut self, first: &First, outcome: Outcome) {
-        let [client, server] = first.ends;
+        let (client, server) = first.ends;
         self.passed.push(Passed { client, server, outcome });
         // If this fails, the client sends it again.
         let _lost = self.put(first, |interface| &interface.pass);
@@ -302,11 +330,11 @@ impl Held {
 
 impl First {
     const fn family(&self) -> usize {
-        self.ends[0].is_ipv6() as usize
+        self.ends.1.is_ipv6() as usize
     }
 
     /// None unless a TCP segment follows an IP header and its extension headers.
-    fn read(copied: &Copied) -> Option<Self> {
+    fn read(copied: &Copied, pool: PoolId) -> Option<Self> {
         let packet = &copied.packet[..];
         let v6 = packet.first()? >> 4 == 6;
         let (mut head, mut protocol, kind, dscp): (usize, u8, u16, u8) = if v6 {
@@ -332,7 +360,7 @@ impl First {
                 true => (Ipv6Addr::from(<[u8; 16]>::try_from(octets).ok()?), port).into(),
             })
         };
-        let ends = [end(from, port(0))?, end(to, port(2))?];
+        let ends = (Client { pool, at: end(from, port(0))? }, end(to, port(2))?);
         let mut frame = vec![0; ETHERNET - 2];
         frame.extend(u16::to_be_bytes(kind));
         frame.extend(packet);
@@ -374,7 +402,7 @@ mod tests {
     #[test]
     fn a_first_segment_is_read_and_its_checksum_holds() {
         for (from, to) in [("10.45.0.1:4000", "198.51.100.1:80"), ("[fd45::1]:4000", "[::7]:80")] {
-            let ends: Ends = [from, to].map(|end| end.parse().expect("an address"));
+            let ends: [SocketAddr; 2] = [from, to].map(|end| end.parse().expect("an address"));
             let octets = ends.map(|end| crate::nft::octets(end.ip()));
             let mut tcp =
                 vec![0x0f, 0xa0, 0, 80, 0, 0, 0, 9, 0, 0, 0, 0, 0x60, 2, 1, 0, 7, 7, 0, 0];
@@ -385,8 +413,10 @@ mod tests {
             };
             packet.extend(octets.concat());
             packet.extend(&tcp);
-            let first = First::read(&Copied { interface: 3, packet: packet.clone() });
+            let pool = PoolId::at(1);
+            let first = First::read(&Copied { interface: 3, packet: packet.clone() }, pool);
             let first = first.expect("a first segment");
+            let ends = (Client { pool, at: ends[0] }, ends[1]);
             assert_eq!((first.ends, first.dscp, first.interface), (ends, Some(46), 3));
             assert_eq!(first.frame.len(), ETHERNET + packet.len());
             let tcp = &first.frame[first.frame.len() - tcp.len()..];
@@ -394,20 +424,20 @@ mod tests {
             assert_eq!(checksum(&pseudo), [0, 0]);
             // The hop limit or TTL is one higher, and the checksum of IPv4's header is right.
             let header = &first.frame[ETHERNET..];
-            match ends[0].is_ipv6() {
+            match ends.1.is_ipv6() {
                 true => assert_eq!(header[7], 65),
                 false => assert_eq!((header[8], checksum(&header[..20])), (65, [0, 0])),
             }
-            if ends[0].is_ipv6() {
+            if ends.1.is_ipv6() {
                 let mut extended = packet.clone();
                 // Hop-by-hop options with only padding, before TCP's header.
                 extended.splice(40..40, [TCP, 0, 1, 4, 0, 0, 0, 0]);
                 extended[6] = 0;
-                let first = First::read(&Copied { interface: 3, packet: extended });
+                let first = First::read(&Copied { interface: 3, packet: extended }, pool);
                 assert_eq!(first.expect("a first segment").ends, ends);
             }
             packet.truncate(30);
-            assert!(First::read(&Copied { interface: 3, packet }).is_none());
+            assert!(First::read(&Copied { interface: 3, packet }, pool).is_none());
         }
     }
 }

@@ -27,6 +27,7 @@ mod n3;
 mod nft;
 mod notify;
 mod place;
+mod pools;
 mod radio;
 mod radio_leg;
 mod relay;
@@ -40,8 +41,8 @@ mod workers;
 pub use ask::ask;
 pub use check::check;
 pub use config::{
-    CellsConfig, DirectoryConfig, LimitsConfig, OperationConfig, ProxyConfig, RouteConfig,
-    SelectConfig, TimeoutsConfig, UesConfig, UnknownConfig, WaitConfig,
+    CellsConfig, DirectoryConfig, LimitsConfig, OperationConfig, PoolConfig, ProxyConfig,
+    RouteConfig, SelectConfig, TimeoutsConfig, UesConfig, UnknownConfig, WaitConfig,
 };
 pub use justfull_net::{Ports, Prefix};
 pub use justfull_rapid::ControlConfig;

@@ -5,6 +5,7 @@
 //! ends are one program, so the line has no versions.
 
 use crate::allocator::{Allocator, Member};
+use crate::pools::{ClientHost, PoolId};
 use justfull_base::{Duration, Instant};
 use justfull_net::clock::now;
 use justfull_rapid::{Opening, Sample, Windows};
@@ -54,10 +55,10 @@ const UNKNOWN: u64 = u64::MAX;
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Message<'a> {
-    /// A connection of the UE at `address` takes part in the control.
+    /// A connection of `client` takes part in the control.
     Open {
         key: u64,
-        address: IpAddr,
+        client: ClientHost,
         opening: Opening,
     },
     Sample {
@@ -273,18 +274,19 @@ impl Allocator for Line {
     fn open(
         &mut self,
         _now: Instant,
-        address: IpAddr,
+        client: ClientHost,
         key: u64,
         opening: &Opening,
     ) -> Option<Member> {
-        let (family, bits) = match address {
+        let (family, bits) = match client.ip {
             IpAddr::V4(address) => (4, u128::from(u32::from(address))),
             IpAddr::V6(address) => (6, u128::from(address)),
         };
         let rtts = [opening.wired_rtt, opening.radio_rtt].map(nanos);
         let halves = [(bits >> 64) as u64, bits as u64];
         let mss = u64::from(opening.mss);
-        self.numbers(OPEN, &[key, family, halves[0], halves[1], mss, rtts[0], rtts[1]]);
+        let pool = client.pool.number().into();
+        self.numbers(OPEN, &[key, family, halves[0], halves[1], mss, rtts[0], rtts[1], pool]);
         Some(Member { key, id: None })
     }
 
@@ -350,13 +352,14 @@ fn message(kind: u8, body: &[u8]) -> Option<Message<'_>> {
     Some(match kind {
         OPEN => {
             let (family, high, low) = (next()?, next()?, next()?);
-            let address = match family {
+            let ip = match family {
                 4 => IpAddr::from((low as u32).to_be_bytes()),
                 _ => IpAddr::from((u128::from(high) << 64 | u128::from(low)).to_be_bytes()),
             };
             let mss = next()? as u32;
             let opening = Opening { mss, wired_rtt: time(next()?), radio_rtt: time(next()?) };
-            Message::Open { key, address, opening }
+            let client = ClientHost { pool: PoolId::of_number(next()? as u16), ip };
+            Message::Open { key, client, opening }
         }
         SAMPLE => {
             let (arrived, delivered) = (next()?, next()?);
@@ -420,7 +423,8 @@ mod tests {
             waiting: 7,
         };
         let windows = Windows { server: 5, radio: 6, reading: false };
-        let members = addresses.map(|address| own.open(now, address, 3, &opening).expect("open"));
+        let clients = addresses.map(|ip| ClientHost { pool: PoolId::of_number(700), ip });
+        let members = clients.map(|client| own.open(now, client, 3, &opening).expect("open"));
         own.sample(now, members[0], &sample);
         own.hold(members[0]);
         own.say(&"words", [File::open("/dev/null").expect("it is there").into()]);
@@ -430,7 +434,7 @@ mod tests {
         own.flush_all(PATIENCE).expect("there is room");
         let packet = other.next(Some(PATIENCE)).expect("it comes");
         assert_eq!(packet.fds.len(), 1);
-        let [v4, v6] = addresses.map(|address| Message::Open { key: 3, address, opening });
+        let [v4, v6] = clients.map(|client| Message::Open { key: 3, client, opening });
         assert_eq!(
             packet.messages().collect::<Vec<_>>(),
             [

@@ -3,6 +3,7 @@
 
 use crate::config::OperationConfig;
 use crate::connections::Ended;
+use crate::pools::Pools;
 use crate::steering::Notice;
 use justfull_net::Prefix;
 use justfull_net::SystemError;
@@ -32,6 +33,7 @@ const SHOWN_BITS: [u8; 2] = [16, 32];
 pub(crate) struct Log {
     to: Option<Writer>,
     hide: bool,
+    pools: Pools,
     /// Lines that could not be written, at the time of the last [`Log::flush`].
     pub(crate) lost: u64,
 }
@@ -135,7 +137,7 @@ impl Log {
         }
     }
 
-    pub(crate) fn open(config: &OperationConfig) -> Result<Self, SystemError> {
+    pub(crate) fn open(config: &OperationConfig, pools: Pools) -> Result<Self, SystemError> {
         let failed = |e| SystemError::new(format!("open the log {}", config.log), e);
         let to: Option<Box<dyn Write + Send>> = match config.log.as_str() {
             "" => None,
@@ -144,7 +146,7 @@ impl Log {
         };
         let path = (config.log != "-").then(|| PathBuf::from(&config.log));
         let to = to.map(|to| Writer::start(to, path)).transpose().map_err(failed)?;
-        Ok(Self { to, hide: config.hide_addresses, lost: 0 })
+        Ok(Self { to, hide: config.hide_addresses, pools, lost: 0 })
     }
 
     fn address(&self, at: SocketAddr) -> String {
@@ -168,10 +170,13 @@ impl Log {
         let mut line = json!({
             "time": unix_seconds(),
             "event": "connection",
-            "client": self.address(ended.client),
+            "client": self.address(ended.client.at),
             "server": server.to_string(),
             "outcome": ended.outcome.name(),
         });
+        if let Some(pool) = self.pools.name(ended.client.pool) {
+            line["pool"] = pool.into();
+        }
         if let Some(flow) = &ended.flow {
             line["seconds"] = flow.seconds.into();
             line["bytes_up"] = flow.bytes[0].into();
@@ -239,7 +244,7 @@ mod tests {
     fn a_reader_that_hangs_costs_lines_and_no_time() {
         let (over, hangs) = channel();
         let to = Writer::start(Box::new(Hung(hangs)), None).expect("a thread");
-        let mut log = Log { to: Some(to), hide: false, lost: 0 };
+        let mut log = Log { to: Some(to), hide: false, pools: Pools::default(), lost: 0 };
         for _ in 0..WAITING + 10_000 {
             log.note("test", "a line");
         }
@@ -259,7 +264,7 @@ mod tests {
         let [path, old] = ["log", "log.1"].map(|name| folder.path().join(name));
         let config =
             OperationConfig { log: path.display().to_string(), ..OperationConfig::default() };
-        let log = Log::open(&config).expect("it opens");
+        let log = Log::open(&config, Pools::default()).expect("it opens");
         let written = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         let until = |path: &Path, what: &str| {
             let end = now() + Duration::from_secs(60);
@@ -292,7 +297,7 @@ mod tests {
         let path = folder.path().join("log");
         let config =
             OperationConfig { log: path.display().to_string(), ..OperationConfig::default() };
-        let log = Log::open(&config).expect("it opens");
+        let log = Log::open(&config, Pools::default()).expect("it opens");
         log.note("test", "a line");
         drop(log);
         let mode = path.metadata().expect("a file").permissions().mode();

@@ -50,6 +50,7 @@ impl Engine {
         self.connection_metrics(&mut page);
         self.report_metrics(now, &mut page);
         self.cell_metrics(now, &mut page);
+        self.pool_metrics(&mut page);
         self.process_metrics(now, &mut page);
         self.worker_metrics(&mut page);
         page.0
@@ -120,6 +121,7 @@ impl Engine {
             ("unknown", source.unknown()),
             ("lacking", source.lacking()),
             ("unknown_cell", of.unknown_cell),
+            ("unknown_pool", of.unknown_pool),
             ("two_cells", of.two_cells),
             ("disputed", of.disputed),
         ];
@@ -179,6 +181,21 @@ impl Engine {
         let reports = of(|c| c.reports as f64);
         let help = "Good reports of the cell.";
         page.family("justfull_proxy_cell_reports_total", "counter", help, &reports);
+    }
+
+    /// Metrics of each pool; without pools there is no sample.
+    fn pool_metrics(&self, page: &mut Page) {
+        let pools = self.steering.pools.iter();
+        let sums: Vec<(&str, (usize, u64, f64))> =
+            pools.map(|(id, pool)| (pool.name.as_str(), self.steering.pool_sums(id))).collect();
+        let of = |value: fn(&(usize, u64, f64)) -> f64| {
+            by("pool", sums.iter().map(|(name, sums)| (*name, value(sums))))
+        };
+        let mut gauge = |name, help, value| page.family(name, "gauge", help, &of(value));
+        gauge("justfull_proxy_pool_ues", "UEs of the pool.", |sums| sums.0 as f64);
+        gauge("justfull_proxy_pool_flows", "Connections of its UEs.", |sums| sums.1 as f64);
+        let help = "Bytes per second that its UEs may use together.";
+        gauge("justfull_proxy_pool_capacity_bytes", help, |sums| sums.2);
     }
 
     /// Metrics of each worker; there is no sample if the proxy relays the connections itself.

@@ -67,6 +67,12 @@ impl ProxyConfig {
     /// The first mistake, in words.
     pub fn complete(text: &str, place: &Place<'_>) -> Result<String, String> {
         let mut tree = settings::table(text)?;
+        if let Some(pools) = tree.get("pools") {
+            return Err(format!(
+                "field `pools`: found {pools}, allowed is to leave it out: its UEs are at one \
+                 interface"
+            ));
+        }
         let filled = Filled {
             select: Select { interfaces: [place.interface] },
             control: place.control,

@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::flow::Outcome;
 use crate::guard::UNANSWERED;
 use crate::held::Held;
+use crate::pools::PoolId;
 use crate::radio::State;
 use crate::steering::STALE;
 use crate::workers::Workers;
@@ -59,12 +60,29 @@ impl Engine {
             "radio": self.radio_state(now),
             "directory": self.directory.account(),
             "cells": self.steering.cell_status(now),
+            "pools": self.pool_list(),
             "workers": self.workers.as_ref().map(Workers::status).unwrap_or_default(),
             "slowest_turn_s": self.turns.longest(now).as_secs_f64(),
             "ues_known": known,
             "ues": ues,
         });
         format!("{value}\n")
+    }
+
+    /// The pools of the configuration.
+    fn pool_list(&self) -> Vec<Value> {
+        let all = self.steering.pools.iter().map(|(id, pool)| {
+            let (ues, flows, capacity) = self.steering.pool_sums(id);
+            json!({
+                "pool": pool.name,
+                "interface": pool.interface,
+                "servers": pool.servers,
+                "ues": ues,
+                "flows": flows,
+                "capacity_bytes_per_s": capacity,
+            })
+        });
+        all.collect()
     }
 
     /// Whether the servers' answers pass through this host.
@@ -99,6 +117,7 @@ impl Engine {
             "absurd": of.absurd,
             "without_flows": of.without_flows,
             "unknown_cell": of.unknown_cell,
+            "unknown_pool": of.unknown_pool,
             "two_cells": of.two_cells,
             "disputed": of.disputed,
             "moves": of.moves,
@@ -125,6 +144,9 @@ impl Engine {
     pub(crate) fn describe(&self, id: Option<FlowId>, flow: &mut Value) {
         let view = id.and_then(|id| self.steering.view(id));
         let category = view.map(|view| format!("{:?}", view.category).to_lowercase());
+        let pool = flow["pool"].as_u64().and_then(|number| u16::try_from(number).ok());
+        flow["pool"] =
+            pool.and_then(|number| self.steering.pools.name(PoolId::of_number(number))).into();
         flow["ue"] = id.and_then(|id| self.steering.ue_of(id)).into();
         flow["category"] = category.into();
         flow["demand_bytes_per_s"] = view.and_then(|view| view.demand).into();

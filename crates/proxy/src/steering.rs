@@ -11,10 +11,10 @@ pub(crate) use cells::CellStatus;
 pub(crate) use identity::Identity;
 
 use crate::config::{CellsConfig, UesConfig};
+use crate::pools::{ClientHost, PoolId, Pools, UeAddress};
 use cells::Cells;
 use identity::{Ue, Ues};
 use justfull_base::{ConfigError, Duration, Instant};
-use justfull_net::Prefix;
 use justfull_rapid::{
     ControlConfig, FlowId, FlowView, Opening, PayloadControl, Refused, Sample, Windows,
 };
@@ -22,7 +22,6 @@ use justfull_rnis::Report;
 pub(crate) use notice::Notice;
 use notice::Notices;
 use serde::Serialize;
-use std::net::IpAddr;
 
 /// Bytes of TCP's header with timestamps (RFC 7323).
 const TCP_HEADER: u32 = 32;
@@ -53,6 +52,8 @@ pub(crate) struct ReportCounts {
     pub(crate) without_flows: u64,
     /// Reports of cells that the configuration does not allow, or that exceed the number of cells.
     pub(crate) unknown_cell: u64,
+    /// Reports that name another pool, or no pool and addresses of no or several pools.
+    pub(crate) unknown_pool: u64,
     /// Reports of a cell that the UE has left, while its present cell reports too.
     pub(crate) two_cells: u64,
     /// Reports with an address that another UE's reports also name.
@@ -68,6 +69,7 @@ pub(crate) struct Steering {
     control: PayloadControl<u64>,
     cells: Cells,
     ues: Ues,
+    pub(crate) pools: Pools,
     pub(crate) counts: ReportCounts,
     pub(crate) notices: Notices,
 }
@@ -77,6 +79,7 @@ impl Steering {
         config: &ControlConfig,
         bits: UesConfig,
         cells: &CellsConfig,
+        pools: Pools,
     ) -> Result<Self, ConfigError> {
         let mut control = PayloadControl::new(config).map_err(|e| e.within("control"))?;
         let cells = Cells::new(&mut control.control, cells);
@@ -84,13 +87,14 @@ impl Steering {
             control,
             cells,
             ues: Ues::new(bits),
+            pools,
             counts: ReportCounts::default(),
             notices: Notices::default(),
         })
     }
 
     /// The place of the UE named `name`, which is added if it is unknown.
-    fn ue(&mut self, now: Instant, name: Prefix) -> Option<usize> {
+    fn ue(&mut self, now: Instant, name: UeAddress) -> Option<usize> {
         if let Some(place) = self.ues.find(name) {
             return Some(place);
         }
@@ -99,18 +103,18 @@ impl Steering {
         Some(self.ues.add(now, id, name))
     }
 
-    /// A flow of the UE at `address` opens. `key` names it in changes. See
+    /// A flow of `client` opens. `key` names it in changes. See
     /// [`PayloadControl::open`].
     pub(crate) fn open(
         &mut self,
         now: Instant,
-        address: IpAddr,
+        client: ClientHost,
         key: u64,
         opening: &Opening,
     ) -> Option<FlowId> {
-        let place = self.ue(now, self.ues.key(address))?;
+        let place = self.ue(now, self.ues.key(client))?;
         let id = self.ues.at(place)?.id;
-        let headers = headers(address.is_ipv6());
+        let headers = headers(client.ip.is_ipv6());
         let flow = self.control.open(now, id, key, headers, opening).ok()?;
         self.ues.opened(place);
         Some(flow)
@@ -145,17 +149,25 @@ impl Steering {
             self.notices.unknown_cell(now, report.cell.as_deref());
             return;
         };
-        let known = report.ue.iter().find_map(|name| self.ues.find(self.ues.cut(name)));
+        let pool = match self.pools.find(report.pool.as_deref(), &report.ue) {
+            Ok(pool) => pool,
+            Err(why) => {
+                self.counts.unknown_pool += 1;
+                self.notices.unknown_pool(now, report.ue[0], &why);
+                return;
+            }
+        };
+        let known = report.ue.iter().find_map(|name| self.ues.find(self.ues.cut(pool, name)));
         if known.is_none() && self.ues.silent >= MOST_SILENT {
             self.counts.without_flows += 1;
             return;
         }
-        let first = self.ues.cut(&report.ue[0]);
+        let first = self.ues.cut(pool, &report.ue[0]);
         let Some(place) = known.or_else(|| self.ue(now, first)) else { return };
         // A report that names no cell is about the present cell of its UE.
         let own = self.ues.at(place).map_or(cell, |ue| ue.cell);
         let cell = if report.cell.is_none() { own } else { cell };
-        self.identify(now, place, &report.ue);
+        self.identify(now, place, pool, &report.ue);
         let comes = self.settle(now, place, cell);
         let Some(ue) = self.ues.at_mut(place) else { return };
         self.counts.without_flows += u64::from(ue.flows == 0);
@@ -189,7 +201,7 @@ impl Steering {
             ue.elsewhere = Some(now);
             self.counts.two_cells += 1;
             let cells = [ue.cell, cell].map(|cell| self.cells.name(cell).to_owned());
-            self.notices.two_cells(now, ue.name, &cells);
+            self.notices.two_cells(now, ue.name.prefix, &cells);
             return false;
         }
         self.move_to(now, place, cell);
@@ -244,7 +256,16 @@ impl Steering {
     /// The name of a flow's UE.
     pub(crate) fn ue_of(&self, id: FlowId) -> Option<String> {
         let ue = self.control.control.ue(id)?;
-        self.ues.at(ue.index()).map(|ue| ue.name.to_string())
+        self.ues.at(ue.index()).map(|ue| self.pools.shown(ue.name))
+    }
+
+    /// UEs and connections of a pool, and the sum of the known capacities of its UEs.
+    pub(crate) fn pool_sums(&self, pool: PoolId) -> (usize, u64, f64) {
+        let of = self.ues.iter().filter(|ue| ue.name.pool == pool);
+        of.fold((0, 0, 0.0), |(ues, flows, capacity), ue| {
+            let own = self.control.control.capacity(ue.id).unwrap_or(0.0);
+            (ues + 1, flows + u64::from(ue.flows), capacity + own)
+        })
     }
 }
 

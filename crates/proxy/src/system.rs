@@ -183,7 +183,8 @@ pub(crate) fn set_dscp(fd: impl AsFd, v6: bool, dscp: u8) -> io::Result<()> {
 
 /// Ends the TIME_WAIT of a connection of this host so that the next connection can have its
 /// addresses (sock_diag(7), `SOCK_DESTROY`; RFC 6191 gives the conditions, which the peer checks).
-pub(crate) fn end_time_wait(own: SocketAddr, peer: SocketAddr) -> io::Result<()> {
+/// `interface` is the index of the interface to which its socket was bound; 0 for none.
+pub(crate) fn end_time_wait(own: SocketAddr, peer: SocketAddr, interface: u32) -> io::Result<()> {
     let netlink = socket(
         AddressFamily::Netlink,
         SockType::Raw,
@@ -208,7 +209,7 @@ pub(crate) fn end_time_wait(own: SocketAddr, peer: SocketAddr) -> io::Result<()>
         }
         bytes.extend_from_slice(&octets);
     }
-    bytes.extend_from_slice(&0_u32.to_ne_bytes());
+    bytes.extend_from_slice(&interface.to_ne_bytes());
     bytes.extend_from_slice(&[0xff; 8]);
     sendto(netlink.as_raw_fd(), &bytes, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
     let mut answer = [0; 512];

@@ -16,6 +16,10 @@
 //! the listener. The proxy puts it back where it arrived: with the mark if the server has answered,
 //! and with the mark's complement if it passes unsplit.
 //!
+//! With pools, an interface of the selection is a pool's, and remembers its connections in sets of
+//! its own. A copy at the loopback interface would be of no pool, so all first segments go to the
+//! proxy, which puts them back where they arrived.
+//!
 //! A host that stands by for another host (`select.unknown`) resets the connections of the other
 //! host. It answers each segment of a connection that it neither has nor saw begin with a reset,
 //! and sends a copy of the segment on. The sequence number of the copy is outside the destination's
@@ -32,6 +36,7 @@ mod rules;
 
 use crate::config::SelectConfig;
 use crate::nft::{self, Batch, Family, GOTO, Netfilter};
+use crate::pools::{PoolId, UeAddress};
 use justfull_net::Prefix;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -98,7 +103,7 @@ pub(crate) struct Diversion {
     /// For each family, in the order of [`nft::families`].
     pub(crate) families: [bool; 2],
     /// UEs whose new connections pass.
-    pub(crate) pass: Vec<Prefix>,
+    pub(crate) pass: Vec<UeAddress>,
     /// Clients' ports whose new connections pass.
     pub(crate) pass_ports: Vec<u16>,
     /// True if the host tracks connections, and so may translate destinations.
@@ -135,6 +140,8 @@ pub(crate) struct Table {
     mark: u32,
     waits: bool,
     resets: bool,
+    /// Number of pools.
+    pools: usize,
     families: Vec<Family>,
     /// The only connection that it concerns; none if it concerns all.
     only: Option<Connection>,
@@ -172,13 +179,14 @@ impl Table {
         diversion: &Diversion,
         port: u16,
         mark: u32,
+        pools: usize,
     ) -> io::Result<Self> {
         let netfilter = Netfilter::open()?;
         let families = nft::families();
         let loopback = if_nametoindex(LOOPBACK)?;
         let name = name(mark);
         let (waits, resets, only) = (true, true, None);
-        Self { netfilter, name, port, mark, waits, resets, families, only, loopback }.made(
+        Self { netfilter, name, port, mark, waits, resets, pools, families, only, loopback }.made(
             select,
             diversion,
             |_| {},
@@ -203,7 +211,9 @@ impl Table {
         families.retain(|family| (family.address_bytes == 16) == only.ue.is_ipv6());
         let loopback = if_nametoindex(LOOPBACK)?;
         let (name, waits, resets, only) = (TRIAL.into(), true, true, Some(only));
-        Self { netfilter, name, port, mark, waits, resets, families, only, loopback }
+        // `select` has the interface of one pool.
+        let pools = usize::from(diversion.logged != [None; 2]);
+        Self { netfilter, name, port, mark, waits, resets, pools, families, only, loopback }
             .made(select, diversion, more)
     }
 
@@ -217,8 +227,10 @@ impl Table {
         for family in &self.families {
             batch.family(family);
             batch.table();
-            batch.set(DIVERTED, family, MOST_DIVERTED, REMEMBERED);
-            batch.set(PASSED, family, MOST_DIVERTED, REMEMBERED);
+            for pool in self.parts() {
+                batch.set(&of_pool(DIVERTED, pool), family, MOST_DIVERTED, REMEMBERED);
+                batch.set(&of_pool(PASSED, pool), family, MOST_DIVERTED, REMEMBERED);
+            }
             batch.counter(FIRST);
             lost::prepare(&mut batch, family);
             for (chain, hook) in CHAINS {
@@ -266,6 +278,13 @@ impl Table {
         Ok(())
     }
 
+    /// The pools, or all UEs as one.
+    fn parts(&self) -> impl Iterator<Item = PoolId> {
+        let pools = self.pools;
+        (0..pools.max(1))
+            .map(move |place| if pools == 0 { PoolId::NONE } else { PoolId::at(place) })
+    }
+
     /// First segments of each family that were diverted since the tables were made.
     ///
     /// # Errors
@@ -303,18 +322,27 @@ impl Table {
     }
 
     /// The tables of another process. They are removed with the last process that has their socket.
-    pub(crate) fn adopt(socket: OwnedFd, state: &TableState) -> Self {
+    pub(crate) fn adopt(socket: OwnedFd, state: &TableState, pools: usize) -> Self {
         let &TableState { sequence, port, mark, waits, resets } = state;
         let netfilter = Netfilter::adopt(socket, sequence);
         let families = nft::families();
         let loopback = if_nametoindex(LOOPBACK).unwrap_or(1);
         let name = name(mark);
-        Self { netfilter, name, port, mark, waits, resets, families, only: None, loopback }
+        let only = None;
+        Self { netfilter, name, port, mark, waits, resets, pools, families, only, loopback }
     }
 
     /// Their name.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+}
+
+/// The name of the set of a pool.
+fn of_pool(set: &str, pool: PoolId) -> String {
+    match pool {
+        PoolId::NONE => set.to_owned(),
+        other => format!("{set}-{}", other.number()),
     }
 }
 
@@ -351,7 +379,7 @@ mod tests {
         let no_socket = File::open("/dev/null").expect("it is there");
         let state = r#"{"sequence": 1, "port": 2, "mark": 3}"#;
         let state = serde_json::from_str(state).expect("a state");
-        let mut table = Table::adopt(no_socket.into(), &state);
+        let mut table = Table::adopt(no_socket.into(), &state, 0);
         assert_eq!(table.resets().expect("no request to the kernel"), 0);
     }
 }

@@ -16,13 +16,13 @@ pub(crate) use worker::work;
 
 use crate::connections::{Load, Part, place_of};
 use crate::line::Line;
+use crate::pools::ClientHost;
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{FlowId, Windows};
 use order::{Order, Step};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::net::IpAddr;
 use std::sync::mpsc::Sender;
 
 /// A worker that ended sooner than this after its start is not started again at once.
@@ -42,7 +42,7 @@ pub(crate) struct Worker {
     windows: BTreeMap<u64, Windows>,
     mark: Option<u64>,
     /// Open connections of each client.
-    clients: BTreeMap<IpAddr, usize>,
+    clients: BTreeMap<ClientHost, usize>,
     /// Open connections.
     pub(crate) open: usize,
     pub(crate) state: State,
@@ -71,12 +71,12 @@ impl Worker {
     }
 
     /// It has another connection.
-    pub(crate) fn opened(&mut self, client: IpAddr) {
+    pub(crate) fn opened(&mut self, client: ClientHost) {
         *self.clients.entry(client).or_insert(0) += 1;
     }
 
     /// One of its connections has ended.
-    pub(crate) fn closed(&mut self, client: IpAddr) {
+    pub(crate) fn closed(&mut self, client: ClientHost) {
         self.open = self.open.saturating_sub(1);
         if let Some(count) = self.clients.get_mut(&client) {
             *count -= 1;
@@ -132,7 +132,7 @@ impl Worker {
     }
 
     /// It has ended. Returns the flows and clients of its connections.
-    pub(crate) fn ended(&mut self) -> (Vec<FlowId>, BTreeMap<IpAddr, usize>) {
+    pub(crate) fn ended(&mut self) -> (Vec<FlowId>, BTreeMap<ClientHost, usize>) {
         let Self { part, starts, started, .. } = *self;
         let new = Self { starts, started, ..Self::new(part) };
         let Self { flows, clients, .. } = std::mem::replace(self, new);

@@ -35,6 +35,8 @@ mod hosts;
 mod keepalived;
 #[path = "proxy/loops.rs"]
 mod loops;
+#[path = "proxy/pools.rs"]
+mod pools;
 #[path = "proxy/random.rs"]
 mod random;
 #[path = "proxy/service.rs"]
@@ -982,8 +984,8 @@ fn the_dashboard_shows_only_metrics_that_exist() {
     if !can_build() {
         return;
     }
-    let world = World::new("[limits]\nworkers = 2\n");
-    let known = metrics(&world);
+    let pools = pools::Pools::new("[limits]\nworkers = 2\n");
+    let known = metrics(&pools.world);
     let names: BTreeSet<&str> =
         known.keys().filter_map(|series| series.split('{').next()).collect();
     let dashboard: Value = serde_json::from_str(DASHBOARD).expect("JSON");
@@ -995,7 +997,7 @@ fn the_dashboard_shows_only_metrics_that_exist() {
             let asked: Vec<&str> =
                 expr.split(word).filter(|word| word.starts_with("justfull_")).collect();
             assert!(!asked.is_empty() && asked.iter().all(|name| names.contains(name)), "{expr}");
-            for label in ["outcome", "way", "what", "family", "cell", "leg", "worker"] {
+            for label in ["outcome", "way", "what", "family", "cell", "leg", "worker", "pool"] {
                 let by = expr.contains(&format!("instance, {label})"));
                 let with = |series: &String| {
                     series.starts_with(asked[0]) && series.contains(&format!("{{{label}="))

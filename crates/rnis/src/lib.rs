@@ -39,7 +39,7 @@ pub use identity::CellIdentity;
 pub use lines::{Line, each_line, open_lines, read_lines};
 pub use listen::{Listening, Tls, TlsError, listen, listen_after};
 pub use malformed::Malformed;
-pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport, cell_name};
+pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport, cell_name, pool_name};
 pub use routes::serve;
 pub use service::Service;
 pub use token::{Tokens, read_token};

@@ -13,6 +13,8 @@ use utoipa::ToSchema;
 pub const MOST_ADDRESSES: usize = 16;
 /// Characters of a wrong name that an error shows.
 const SHOWN: usize = 64;
+/// Longest name of a pool, in bytes.
+const LONGEST_POOL: usize = 32;
 
 /// A cell's name in a report; see [`CELL_NAME`].
 ///
@@ -26,11 +28,30 @@ pub fn cell_name(text: &str) -> Result<Arc<str>, Malformed> {
     Err(format!("the cell's name is `{shown}`, allowed is {CELL_NAME}").into())
 }
 
+/// The name of a pool of UEs' addresses: 1 to 32 letters, digits, `-`, `_` and `.`.
+///
+/// # Errors
+/// The text is no such name.
+pub fn pool_name(text: &str) -> Result<Arc<str>, Malformed> {
+    let sound = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if (1..=LONGEST_POOL).contains(&text.len()) && text.bytes().all(sound) {
+        return Ok(text.into());
+    }
+    let shown: String = text.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+    Err(format!(
+        "the pool's name is `{shown}`, allowed is 1 to {LONGEST_POOL} letters, digits, `-`, `_` \
+         and `.`"
+    )
+    .into())
+}
+
 /// One report about one UE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Its addresses or prefixes, 1 to [`MOST_ADDRESSES`]; the first identifies it.
     pub ue: Vec<Prefix>,
+    /// The name of the pool that its addresses belong to; none if one pool alone has them.
+    pub pool: Option<Arc<str>>,
     /// The name of its cell; none from a source with one cell.
     pub cell: Option<Arc<str>>,
     /// The cell's report about it.
@@ -70,6 +91,9 @@ pub struct WrittenReport {
     #[serde(default, rename = "associateId", skip_serializing_if = "Vec::is_empty")]
     #[schema(min_items = 1, max_items = 16)]
     associate_id: Vec<AssociateId>,
+    #[serde(default, skip_serializing)]
+    #[schema(ignore)]
+    pool: Option<String>,
     /// End of the period by the cell's clock, in microseconds; each report of a UE is newer than
     /// the last.
     at_us: u64,
@@ -158,6 +182,7 @@ impl Report {
         };
         WrittenReport {
             ue: None,
+            pool: None,
             associate_id: self.ue.iter().map(AssociateId::of).collect(),
             at_us: at.as_nanos() / 1_000,
             cell_id: self.cell.as_deref().map(str::to_owned),
@@ -198,6 +223,7 @@ impl TryFrom<WrittenReport> for Report {
             .into());
         }
         let cell = written.cell_id.as_deref().map(cell_name).transpose()?;
+        let pool = written.pool.as_deref().map(pool_name).transpose()?;
         let (mcs_table, layers) = (written.mcs_table, written.layers);
         let kind = match written.cell {
             CellName::Lte => CellKind::Lte { mcs_table, layers },
@@ -223,7 +249,7 @@ impl TryFrom<WrittenReport> for Report {
             mcs: written.mcs,
             backlog: written.backlog,
         };
-        Ok(Self { ue, cell, ran })
+        Ok(Self { ue, pool, cell, ran })
     }
 }
 
@@ -247,6 +273,9 @@ mod tests {
         assert_eq!(report.ran.at, Instant::ZERO + Duration::from_millis(5));
         let both = LINE.replace("\"10.45.0.1\"", r#"["10.45.0.1", "fd45::/64"]"#);
         assert_eq!(parse(&both).map(|report| report.ue.len()), Ok(2));
+        let pool = LINE.replace("\"at_us\"", r#""pool": "blue", "at_us""#);
+        assert_eq!(parse(&pool).map(|report| report.pool), Ok(Some("blue".into())));
+        assert_eq!(report.pool, None);
     }
 
     #[test]
@@ -266,6 +295,9 @@ mod tests {
             ("\"at_us\"", r#""cell_id": "", "at_us""#),
             ("\"at_us\"", r#""cell_id": "a b", "at_us""#),
             ("\"at_us\"", r#""cell_id": 7, "at_us""#),
+            ("\"at_us\"", r#""pool": "", "at_us""#),
+            ("\"at_us\"", r#""pool": "a/b", "at_us""#),
+            ("\"at_us\"", r#""pool": 7, "at_us""#),
         ] {
             let text = LINE.replacen(from, to, 1);
             assert_ne!(text, LINE);

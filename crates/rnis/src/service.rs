@@ -146,9 +146,10 @@ impl Service {
     }
 
     /// Takes a report of a cell, in which its UE then is. A report without a cell is of the UE's
-    /// last cell. False if there are too many UEs or cells, and this one is left out.
+    /// last cell. False if there are too many UEs or cells and this one is left out, or if the
+    /// report names a pool: an `associateId` has no pool.
     pub fn report(&self, report: &Report) -> bool {
-        let Some(&name) = report.ue.first() else { return false };
+        let Some(&name) = report.ue.first().filter(|_| report.pool.is_none()) else { return false };
         let now = clock::now();
         let mut inner = self.lock();
         let inner = &mut *inner;

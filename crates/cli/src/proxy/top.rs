@@ -24,6 +24,12 @@ struct Picture {
     flows: Vec<Value>,
 }
 
+/// The client of a connection, after the name of its pool if there is one.
+pub(super) fn client_of(flow: &Value) -> String {
+    let client = plain(&flow["client"]);
+    flow["pool"].as_str().map_or(client.clone(), |pool| format!("{pool}/{client}"))
+}
+
 /// Bytes per second to the client and to the server, since the previous picture.
 type Rates = Option<[f64; 2]>;
 
@@ -37,7 +43,7 @@ impl Picture {
     /// The rates of each connection, in the order of the proxy; none for a connection that `before`
     /// lacks.
     fn rates(&self, before: Option<&Self>) -> Vec<Rates> {
-        let key = |flow: &Value| (plain(&flow["client"]), plain(&flow["server"]));
+        let key = |flow: &Value| (client_of(flow), plain(&flow["server"]));
         let bytes = |flow: &Value| {
             ["bytes_down", "bytes_up"].map(|way| flow[way].as_f64().unwrap_or_default())
         };
@@ -148,7 +154,7 @@ impl Picture {
         let row = |at: usize| {
             let flow = &self.flows[at];
             vec![
-                plain(&flow["client"]),
+                client_of(flow),
                 plain(&flow["server"]),
                 plain(&flow["category"]),
                 mbit(rates[at].map(|rate| rate[0])),

@@ -35,6 +35,15 @@ pub(super) struct Ends {
     pub(super) server_side: String,
     /// The server is a neighbour: no router is between.
     pub(super) near: bool,
+    /// The connection is of a pool, whose sockets are bound to the two interfaces.
+    pub(super) pooled: bool,
+}
+
+impl Ends {
+    /// The interface to which a socket is bound, if it is bound to `side`.
+    pub(super) fn bound<'a>(&self, side: &'a str) -> Option<&'a str> {
+        self.pooled.then_some(side)
+    }
 }
 
 /// The connections of a family to try: each port of servers with one pair of addresses, and other
@@ -48,7 +57,6 @@ pub(super) fn choices(config: &ProxyConfig, v6: bool) -> io::Result<Vec<Ends>> {
     let names = &config.select.interfaces;
     let inside: Vec<u32> =
         names.iter().filter_map(|name| if_nametoindex(name.as_str()).ok()).collect();
-    let servers = servers(&all, &inside, &own, v6);
     let ports: Vec<u16> = match &config.select.ports[..] {
         [] => PORTS.to_vec(),
         some => some.iter().map(|ports| ports.first).take(PORTS.len()).collect(),
@@ -56,8 +64,16 @@ pub(super) fn choices(config: &ProxyConfig, v6: bool) -> io::Result<Vec<Ends>> {
     let mut found = Vec::new();
     // Ephemeral, and another one for each process.
     let mut from = 40_000 + (std::process::id() % 20_000) as u16;
-    for (name, index) in names.iter().zip(&inside) {
-        let ues = ues(config, &all, *index, &own, v6);
+    for (place, name) in names.iter().enumerate() {
+        let Ok(index) = if_nametoindex(name.as_str()) else { continue };
+        let pool = config.pools.get(place);
+        let by = pool.map(|pool| if_nametoindex(pool.servers.as_str()).unwrap_or(0));
+        let servers = servers(&all, &inside, by, &own, v6);
+        let selected = match pool {
+            Some(pool) if config.select.ues.is_empty() => &pool.ues,
+            _ => &config.select.ues,
+        };
+        let ues = ues(selected, &all, index, &own, v6);
         let mut pairs = Vec::new();
         for (number, ue) in ues.iter().enumerate() {
             for (other, server) in servers.iter().enumerate() {
@@ -70,7 +86,7 @@ pub(super) fn choices(config: &ProxyConfig, v6: bool) -> io::Result<Vec<Ends>> {
             from += 1;
             let (ue, server) = ((ue, from).into(), (*server, port).into());
             let (ue_side, server_side) = (name.clone(), side.clone());
-            Ends { ue, ue_side, server, server_side, near: *near }
+            Ends { ue, ue_side, server, server_side, near: *near, pooled: pool.is_some() }
         }));
     }
     Ok(found)
@@ -100,7 +116,7 @@ fn free(prefix: Prefix, last: bool, own: &BTreeSet<IpAddr>) -> Option<IpAddr> {
 }
 
 fn ues(
-    config: &ProxyConfig,
+    selected: &[Prefix],
     all: &[Route],
     interface: u32,
     own: &BTreeSet<IpAddr>,
@@ -108,7 +124,6 @@ fn ues(
 ) -> Vec<IpAddr> {
     let behind = || all.iter().filter(move |route| route.interface == interface);
     let routed = || behind().map(|route| route.to).filter(|to| to.bits() > 0);
-    let selected = &config.select.ues;
     let mut found: Vec<IpAddr> = if selected.is_empty() {
         routed().filter_map(|prefix| free(prefix, false, own)).collect()
     } else {
@@ -129,16 +144,21 @@ fn ues(
     found
 }
 
-/// Address, interface, and whether it is a neighbour.
+/// Address, interface, and whether it is a neighbour. `by` is the index of the only interface
+/// towards servers, if there is one.
 fn servers(
     all: &[Route],
     inside: &[u32],
+    by: Option<u32>,
     own: &BTreeSet<IpAddr>,
     v6: bool,
 ) -> Vec<(IpAddr, String, bool)> {
-    let outside = |route: &&Route| !inside.contains(&route.interface);
+    let outside = |route: &&Route| match by {
+        Some(index) => route.interface == index,
+        None => !inside.contains(&route.interface),
+    };
     let mut found: Vec<&Route> = all.iter().filter(outside).collect();
-    if found.is_empty() {
+    if found.is_empty() && by.is_none() {
         found = all.iter().collect();
     }
     found.sort_by_key(|route| route.to.bits());

@@ -15,22 +15,27 @@ const NAME: &str = "justfull_check";
 
 /// See the module's page.
 pub(super) struct Injector {
-    /// A program for each interface.
-    programs: BTreeMap<u32, OwnedFd>,
+    /// A program for each interface and mark.
+    programs: BTreeMap<(u32, Option<u32>), OwnedFd>,
 }
 
 impl Injector {
     /// Fails if this host or the caller's rights do not allow it.
     pub(super) fn new() -> io::Result<Self> {
-        let programs = BTreeMap::from([(0, program(NAME, 0, None)?)]);
+        let programs = BTreeMap::from([((0, None), program(NAME, 0, None)?)]);
         Ok(Self { programs })
     }
 
-    /// Puts `segment` at the interface with this index.
-    pub(super) fn put(&mut self, index: u32, segment: &Segment) -> io::Result<()> {
-        let program = match self.programs.entry(index) {
+    /// Puts `segment` at the interface with this index, with a mark if there is one.
+    pub(super) fn put(
+        &mut self,
+        index: u32,
+        segment: &Segment,
+        mark: Option<u32>,
+    ) -> io::Result<()> {
+        let program = match self.programs.entry((index, mark)) {
             Entry::Occupied(held) => held.into_mut(),
-            Entry::Vacant(free) => free.insert(program(NAME, index, None)?),
+            Entry::Vacant(free) => free.insert(program(NAME, index, mark)?),
         };
         bpf::run(program, &segment.frame(hardware(index)))
     }

@@ -11,6 +11,7 @@ use super::rules::{self, Rules};
 use super::segment::{ACK, SYN, Segment};
 use super::trace::{Traces, watch};
 use crate::config::{ProxyConfig, SelectConfig};
+use crate::flow::Way;
 use crate::nft;
 use crate::table::{self, Connection, Diversion, Table};
 use crate::{flow, host};
@@ -71,11 +72,14 @@ fn family(
 ) -> Result<Capability, String> {
     let name = NAMES[usize::from(v6)];
     let (mut made, mut none) = (0, None);
+    let mut untried: Vec<&str> = config.pools.iter().map(|pool| pool.name.as_str()).collect();
     for ends in choices(config, v6).map_err(|e| e.to_string())? {
         let attempt = Attempt { config, rules, ends: &ends };
         let found = match attempt.run(injector) {
             Ok(()) => {
                 made += 1;
+                let of = config.pools.iter().find(|pool| pool.interface == ends.ue_side);
+                untried.retain(|name| of.is_none_or(|pool| pool.name != *name));
                 continue;
             }
             // The host's own rules stop it before the proxy, and without the proxy.
@@ -90,6 +94,13 @@ fn family(
     }
     match made {
         0 => Err(none.unwrap_or_else(|| "no route leads to UEs or to servers".into())),
+        _ if !untried.is_empty() => Err(format!(
+            "in {}: {}",
+            untried.join(", "),
+            none.unwrap_or_else(|| "no route leads to UEs by `interface` or to servers by \
+                                    `servers`"
+                .into())
+        )),
         _ => Ok(Capability {
             name,
             required: true,
@@ -124,6 +135,8 @@ struct Trial<'a> {
     traces: Traces,
     /// Events before the present step.
     seen: usize,
+    /// Mark of the segments that it puts at interfaces.
+    mark: Option<u32>,
 }
 
 impl Trial<'_> {
@@ -140,7 +153,7 @@ impl Trial<'_> {
                 && sent.is_none_or(|at| now() >= at + AGAIN)
             {
                 sent = Some(now());
-                self.injector.put(if_nametoindex(name)?, &segment)?;
+                self.injector.put(if_nametoindex(name)?, &segment, self.mark)?;
             }
             self.traces.read();
             let found = what(&mut self.traces, self.seen);
@@ -172,12 +185,15 @@ impl Attempt<'_> {
             true => Ipv6Addr::LOCALHOST.into(),
             false => Ipv4Addr::LOCALHOST.into(),
         };
-        let listener = host::listener((loopback, 0).into())?;
+        let listener = host::listener((loopback, 0).into(), self.ends.bound(&self.ends.ue_side))?;
         let port = listener.local_addr()?.as_socket().map_or(0, |at| at.port());
         let tracked = self.rules.track();
         let select =
             SelectConfig { interfaces: vec![self.ends.ue_side.clone()], ..SelectConfig::default() };
-        let diversion = Diversion { families: [true; 2], tracked, ..Diversion::NONE };
+        // No program listens to this group.
+        let group = self.ends.pooled.then_some(!(self.config.route.mark as u16));
+        let diversion =
+            Diversion { families: [true; 2], tracked, logged: [group; 2], ..Diversion::NONE };
         let only = Connection { ue, server };
         let devices = if tracked { devices()? } else { Vec::new() };
         let family = nft::families()[usize::from(ue.is_ipv6())];
@@ -188,7 +204,7 @@ impl Attempt<'_> {
         // A server in the same network need not exist.
         let near = self.ends.near && tracked;
         let _near = near.then(|| Neighbour::add(&self.ends.server_side, server.ip()));
-        let mut trial = Trial { injector, traces: Traces::open()?, seen: 0 };
+        let mut trial = Trial { injector, traces: Traces::open()?, seen: 0, mark: None };
         self.connect(&mut trial, &listener)?;
         let all = &trial.traces.events;
         limits::met(self.rules, all, self.ends, mark).map_or(Ok(()), |what| Err(Fault::Stops(what)))
@@ -208,7 +224,19 @@ impl Attempt<'_> {
         };
         let to_ue = move |segment: &Segment| segment.from == server && segment.to == ue;
         let first = of_ue(SYN, FIRST[0], 0, 0);
-        let Some((answer, _)) = trial.left(first, |s| to_ue(s) && s.opens(true))? else {
+        if self.ends.pooled {
+            // The proxy gets the first segment of a pool, and puts it back with its mark.
+            let taken = |traces: &mut Traces, seen: usize| {
+                let mut own = traces.events[seen..].iter().filter(|event| event.own());
+                own.any(|event| event.chain == "divert").then_some(())
+            };
+            if trial.until(first, taken)?.is_some() {
+                trial.mark = Some(self.config.route.mark);
+            }
+        }
+        let answered = trial.left(first, |s| to_ue(s) && s.opens(true))?;
+        trial.mark = None;
+        let Some((answer, _)) = answered else {
             let mut own = trial.traces.events.iter().filter(|event| event.own());
             let diverted = own.any(|event| event.chain == "divert");
             return Err(match self.stopped(trial, "no connection of a UE arrives") {
@@ -225,7 +253,8 @@ impl Attempt<'_> {
         let from = from.as_socket().ok_or_else(|| io::Error::other("no address"))?;
         trial.seen = trial.traces.events.len();
         let what = "no connection to a server comes about";
-        let far = match flow::connect(from, server, None) {
+        let way = Way { dscp: None, by: self.ends.bound(&self.ends.server_side) };
+        let far = match flow::connect(from, server, way) {
             Ok(far) => closing(far)?,
             Err(error) => {
                 let no_route = format!("{what}: {error}, from {} to {}", from.ip(), server.ip());

@@ -107,6 +107,7 @@ async fn put(State(app): State<App>, Path(id): Path<String>, body: Bytes) -> Res
     };
     match app.store.put(session.clone()) {
         Ok(new) => written(if new { StatusCode::CREATED } else { StatusCode::OK }, &session),
+        Err(why @ Refused::NoPool(_)) => refuse(StatusCode::BAD_REQUEST, why.to_string()),
         Err(why @ Refused::Full(_)) => refuse(StatusCode::INSUFFICIENT_STORAGE, why.to_string()),
         Err(why) => refuse(StatusCode::CONFLICT, why.to_string()),
     }

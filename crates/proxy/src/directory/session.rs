@@ -1,7 +1,7 @@
 //! A session: one UE.
 
 use justfull_net::Prefix;
-use justfull_rnis::{MOST_ADDRESSES, Malformed, cell_name};
+use justfull_rnis::{MOST_ADDRESSES, Malformed, cell_name, pool_name};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
@@ -21,6 +21,9 @@ pub(crate) struct Session {
     pub(crate) id: String,
     /// Addresses or prefixes of the UE.
     pub(crate) ue: Vec<Prefix>,
+    /// The pool of the addresses; left out if one pool alone has them.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "pool")]
+    pub(crate) pool: Option<Arc<str>>,
     /// The cell of the UE; left out if reports name it.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "name")]
     pub(crate) cell_id: Option<Arc<str>>,
@@ -44,6 +47,24 @@ mod name {
     ) -> Result<Option<Arc<str>>, D::Error> {
         let text = String::deserialize(from)?;
         cell_name(&text).map(Some).map_err(serde::de::Error::custom)
+    }
+}
+
+mod pool {
+    use super::{Arc, Deserialize, Deserializer, Serialize, Serializer, pool_name};
+
+    pub(super) fn serialize<S: Serializer>(
+        pool: &Option<Arc<str>>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        pool.as_deref().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Arc<str>>, D::Error> {
+        let text = String::deserialize(from)?;
+        pool_name(&text).map(Some).map_err(serde::de::Error::custom)
     }
 }
 
@@ -94,23 +115,27 @@ impl Session {
         Self { id: id.to_owned(), ..session }.sound()
     }
 
-    /// Reads a line of a file: a name, addresses or prefixes, optionally `cell=NAME` and
-    /// `ambr=50Mbps`, separated by blanks.
+    /// Reads a line of a file: a name, addresses or prefixes, optionally `pool=NAME`,
+    /// `cell=NAME` and `ambr=50Mbps`, separated by blanks.
     ///
     /// # Errors
     /// The wrong part and what is allowed.
     pub(super) fn line(text: &str) -> Result<Self, Malformed> {
         let mut words = text.split_whitespace();
         let id = words.next().unwrap_or_default().to_owned();
-        let mut session = Self { id, ue: Vec::new(), cell_id: None, ambr: None };
+        let mut session = Self { id, ue: Vec::new(), pool: None, cell_id: None, ambr: None };
         for word in words {
-            if let Some(cell) = word.strip_prefix("cell=") {
+            if let Some(pool) = word.strip_prefix("pool=") {
+                session.pool = Some(pool_name(pool)?);
+            } else if let Some(cell) = word.strip_prefix("cell=") {
                 session.cell_id = Some(cell_name(cell)?);
             } else if let Some(text) = word.strip_prefix("ambr=") {
                 session.ambr = Some(rate(text)?);
             } else {
                 let shown: String = word.chars().filter(|c| !c.is_control()).take(64).collect();
-                let wrong = || format!("`{shown}` is no address, prefix, cell=NAME or ambr=RATE");
+                let wrong = || {
+                    format!("`{shown}` is no address, prefix, pool=NAME, cell=NAME or ambr=RATE")
+                };
                 session.ue.push(word.parse().map_err(|_| Malformed::from(wrong()))?);
             }
         }
@@ -146,6 +171,10 @@ mod tests {
         assert_eq!((session.ue.len(), session.ambr), (2, Some(50_000_000)));
         let line = "imsi-1 10.45.0.1 fd45::/64 cell=east ambr=0.05Gbps";
         assert_eq!(Session::line(line), Ok(session.clone()));
+        let body = br#"{"ue": ["10.45.0.1"], "pool": "blue"}"#;
+        let pooled = Session::parse("imsi-2", body).expect("a session");
+        assert_eq!(pooled.pool.as_deref(), Some("blue"));
+        assert_eq!(Session::line("imsi-2 10.45.0.1 pool=blue"), Ok(pooled));
         let text = serde_json::to_string(&session).expect("it is written");
         assert_eq!(Session::parse("imsi-1", text.as_bytes()), Ok(session));
     }
@@ -170,7 +199,7 @@ mod tests {
         }
         assert!(Session::parse("", br#"{"ue": ["10.0.0.1"]}"#).is_err());
         assert!(Session::parse(&"x".repeat(65), br#"{"ue": ["10.0.0.1"]}"#).is_err());
-        for line in ["x", "x ten", "x 10.0.0.1 ambr=0bps", "x 10.0.0.1 cell="] {
+        for line in ["x", "x ten", "x 10.0.0.1 ambr=0bps", "x 10.0.0.1 cell=", "x 10.0.0.1 pool="] {
             assert!(Session::line(line).is_err(), "{line}");
         }
     }

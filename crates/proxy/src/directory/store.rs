@@ -1,6 +1,7 @@
 //! The sessions, their owners, and their changes.
 
 use super::session::Session;
+use crate::pools::{NoPool, PoolId, Pools};
 use justfull_net::Prefix;
 use nix::sys::eventfd::EventFd;
 use serde::Serialize;
@@ -21,6 +22,8 @@ pub(crate) enum Change {
 /// Why a session is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
+    /// It is of no pool.
+    NoPool(NoPool),
     /// The session of this name already has the address.
     Taken(Prefix, String),
     /// The file has a session of this name.
@@ -46,13 +49,14 @@ pub(crate) struct Account {
 #[derive(Debug)]
 struct Known {
     session: Session,
+    pool: PoolId,
     of_file: bool,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     sessions: BTreeMap<String, Known>,
-    owners: BTreeMap<Prefix, String>,
+    owners: BTreeMap<(PoolId, Prefix), String>,
     last_refused: Option<String>,
 }
 
@@ -60,6 +64,7 @@ struct Inner {
 #[derive(Debug)]
 pub(super) struct Store {
     most: usize,
+    pools: Pools,
     inner: Mutex<Inner>,
     to: Sender<Change>,
     wake: Arc<EventFd>,
@@ -70,10 +75,11 @@ pub(super) struct Store {
 }
 
 impl Store {
-    pub(super) fn new(most: usize, to: Sender<Change>, wake: Arc<EventFd>) -> Self {
+    pub(super) fn new(most: usize, pools: Pools, to: Sender<Change>, wake: Arc<EventFd>) -> Self {
         let zero = AtomicU64::default;
         let [put, deleted, refused, unauthorized] = [zero(), zero(), zero(), zero()];
-        Self { most, inner: Mutex::default(), to, wake, put, deleted, refused, unauthorized }
+        let inner = Mutex::default();
+        Self { most, pools, inner, to, wake, put, deleted, refused, unauthorized }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -93,33 +99,37 @@ impl Store {
     }
 
     fn insert(&self, session: Session, of_file: bool) -> Result<bool, Refused> {
+        let pool =
+            self.pools.find(session.pool.as_deref(), &session.ue).map_err(Refused::NoPool)?;
         let mut inner = self.lock();
-        let other =
-            |address: &&Prefix| inner.owners.get(address).is_some_and(|owner| *owner != session.id);
-        if let Some(&address) = session.ue.iter().find(other) {
-            let owner = inner.owners[&address].clone();
-            return Err(Refused::Taken(address, owner));
+        let of_other = session.ue.iter().find_map(|address| {
+            let owner = inner.owners.get(&(pool, *address)).filter(|owner| **owner != session.id);
+            owner.map(|owner| Refused::Taken(*address, owner.clone()))
+        });
+        if let Some(taken) = of_other {
+            return Err(taken);
         }
         if !of_file && inner.sessions.get(&session.id).is_some_and(|known| known.of_file) {
             return Err(Refused::OfFile);
         }
-        let old = inner.sessions.get(&session.id).map(|known| known.session.clone());
+        let old = inner.sessions.get(&session.id);
+        let old = old.map(|known| (known.session.clone(), known.pool));
         if old.is_none() && inner.sessions.len() >= self.most {
             return Err(Refused::Full(self.most));
         }
-        if old.as_ref() == Some(&session) {
+        if old.as_ref().is_some_and(|(old, _)| *old == session) {
             return Ok(false);
         }
-        for address in old.iter().flat_map(|old| &old.ue) {
-            inner.owners.remove(address);
+        if let Some((old, pool)) = &old {
+            old.ue.iter().for_each(|address| _ = inner.owners.remove(&(*pool, *address)));
         }
         for &address in &session.ue {
-            inner.owners.insert(address, session.id.clone());
+            inner.owners.insert((pool, address), session.id.clone());
         }
-        let known = Known { session: session.clone(), of_file };
+        let known = Known { session: session.clone(), pool, of_file };
         inner.sessions.insert(session.id.clone(), known);
         self.put.fetch_add(1, Ordering::Relaxed);
-        let new = old.is_none();
+        let (new, old) = (old.is_none(), old.map(|(old, _)| old));
         // Sent under the lock, so that the loop gets changes in order.
         self.tell(Change::Put { old, new: session });
         Ok(new)
@@ -134,7 +144,7 @@ impl Store {
         }
         let Some(known) = inner.sessions.remove(id) else { return Ok(false) };
         for address in &known.session.ue {
-            inner.owners.remove(address);
+            inner.owners.remove(&(known.pool, *address));
         }
         self.deleted.fetch_add(1, Ordering::Relaxed);
         self.tell(Change::Ended(known.session));
@@ -200,10 +210,11 @@ impl Store {
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::NoPool(why) => why.fmt(f),
             Self::Taken(address, owner) => write!(
                 f,
-                "the session {owner} has the address {address}: pools that overlap need a service \
-                 for each interface"
+                "the session {owner} has the address {address}: an address belongs to one UE of \
+                 its pool (`pools`)"
             ),
             Self::OfFile => f.write_str("the directory's file has the session of this name"),
             Self::Full(most) => write!(f, "there are {most} sessions, and no more may be"),
@@ -214,6 +225,7 @@ impl std::fmt::Display for Refused {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PoolConfig;
     use std::sync::mpsc::{Receiver, channel};
 
     fn session(line: &str) -> Session {
@@ -222,7 +234,10 @@ mod tests {
 
     fn store(most: usize) -> (Store, Receiver<Change>) {
         let (to, changes) = channel();
-        (Store::new(most, to, Arc::new(EventFd::new().expect("an event"))), changes)
+        (
+            Store::new(most, Pools::default(), to, Arc::new(EventFd::new().expect("an event"))),
+            changes,
+        )
     }
 
     #[test]
@@ -246,6 +261,28 @@ mod tests {
             told,
             [put(None, &a), put(Some(&a), &moved), put(None, &b), Change::Ended(moved)]
         );
+    }
+
+    #[test]
+    fn an_address_in_two_pools_has_two_sessions_and_without_the_pools_name_none() {
+        let named = |name: &str| PoolConfig { name: name.into(), ..PoolConfig::default() };
+        let pools = Pools::named(vec![named("blue"), named("red")]);
+        let (to, changes) = channel();
+        let store = Store::new(9, pools, to, Arc::new(EventFd::new().expect("an event")));
+        for (id, pool) in [("a", "blue"), ("b", "red")] {
+            assert_eq!(store.put(session(&format!("{id} 10.0.0.5 pool={pool}"))), Ok(true));
+        }
+        let taken = store.put(session("c 10.0.0.5 pool=red"));
+        assert!(matches!(taken, Err(Refused::Taken(_, owner)) if owner == "b"));
+        let why = store.put(session("c 10.0.0.6")).expect_err("of no pool").to_string();
+        assert!(why.contains("`pool` is missing") && why.contains("blue, red"), "{why}");
+        let why = store.put(session("c 10.0.0.6 pool=green")).expect_err("of no pool").to_string();
+        assert!(why.contains("`pool` is `green`, allowed is one of blue, red"), "{why}");
+        // A session moves to the other pool when its address there is free.
+        assert_eq!(store.delete("b", false), Ok(true));
+        assert_eq!(store.put(session("a 10.0.0.5 pool=red")), Ok(false));
+        assert_eq!(store.put(session("d 10.0.0.5 pool=blue")), Ok(true));
+        assert_eq!(changes.try_iter().count(), 5);
     }
 
     #[test]

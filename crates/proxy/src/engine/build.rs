@@ -11,6 +11,7 @@ use crate::host::{self, Host};
 use crate::log::Log;
 use crate::n3;
 use crate::notify::Manager;
+use crate::pools::Pools;
 use crate::radio;
 use crate::radio_leg::RadioLeg;
 use crate::relay::Pool;
@@ -63,13 +64,15 @@ impl Engine {
         let signals =
             SignalFd::with_flags(&signals(), SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
                 .map_err(failed("listen for signals"))?;
-        let steering = Steering::new(&config.control, config.ues, &config.cells)
+        let pools = Pools::of(&config);
+        let steering = Steering::new(&config.control, config.ues, &config.cells, pools.clone())
             .map_err(|e| SystemError::new("start the control", e))?;
-        let log = Log::open(&config.operation)?;
+        let log = Log::open(&config.operation, pools.clone())?;
         let successor = before.is_some();
         let start = || radio::start(&config.radio, Arc::clone(&wake), successor);
         let (reports, radio) = n3::at_home(start)?;
-        let start = || Directory::start(&config.directory, Arc::clone(&wake), before);
+        let start =
+            || Directory::start(&config.directory, pools.clone(), Arc::clone(&wake), before);
         let directory = n3::at_home(start)?;
         let pipe = i32::try_from(config.limits.pipe.0).unwrap_or(i32::MAX);
         host.limits.most = host.limits.most.min(leg.slots());
@@ -82,6 +85,7 @@ impl Engine {
             time_waits: 0,
             leg,
             turn: Duration::ZERO,
+            pools,
         };
         let mut engine = Self {
             connections: Connections::new(shared, epoll, Part::ALL),
@@ -120,7 +124,7 @@ impl Engine {
             handed_over: false,
         };
         engine.watch().map_err(failed("watch the listeners"))?;
-        engine.prepare_wait();
+        engine.prepare_wait()?;
         Ok(engine)
     }
 

@@ -1,12 +1,13 @@
 //! Decides which new connections the rules divert, and checks that the host still delivers them
 //! here.
 
-use super::Engine;
+use super::{Engine, LISTENER};
 use crate::config::UnknownConfig;
 use crate::flow::Outcome;
 use crate::guard::Places;
 use crate::table::{self, Diversion};
 use justfull_base::Instant;
+use nix::sys::epoll::{EpollEvent, EpollFlags};
 
 impl Engine {
     /// A connection could not begin: connections that would fail in the same way pass unsplit.
@@ -46,6 +47,24 @@ impl Engine {
                 }
                 self.guard.routes = Some(why);
             }
+        }
+    }
+
+    /// Listens again at interfaces of pools that have been made again.
+    pub(super) fn look_at_pools(&mut self) {
+        let renewed = match self.host.renew(&self.connections.shared.pools) {
+            Ok(renewed) => renewed,
+            Err(error) => return self.log.note("pools", &error.to_string()),
+        };
+        for at in renewed {
+            let listener = &self.host.listeners[at];
+            let event = EpollEvent::new(EpollFlags::EPOLLIN, LISTENER + at as u64);
+            let watched = self.connections.epoll.add(listener, event);
+            let what = match watched {
+                Ok(()) => "an interface was made again, and is listened at".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            self.log.note("pools", &what);
         }
     }
 

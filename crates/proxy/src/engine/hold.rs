@@ -1,46 +1,61 @@
 //! First segments that wait for their servers.
 
 use super::{Engine, FIRST, HELD};
-use crate::config::{ProxyConfig, WaitConfig};
+use crate::config::ProxyConfig;
 use crate::connections::Ended;
 use crate::flow::Outcome;
 use crate::held::{Held, Passed};
+use crate::pools::Client;
 use justfull_base::Instant;
+use justfull_net::SystemError;
 use nix::sys::epoll::{EpollEvent, EpollFlags};
 use socket2::Socket;
-use std::net::SocketAddr;
 
 impl Engine {
     /// Prepares the wait of clients for their servers. If this host lacks the means, the kernel
     /// answers clients at once, and `status` has the reason.
-    pub(super) fn prepare_wait(&mut self) {
-        let made = Held::start(self.config.route.mark, self.host.limits.waits).and_then(|held| {
+    ///
+    /// # Errors
+    /// It lacks the means, and there are pools.
+    pub(super) fn prepare_wait(&mut self) -> Result<(), SystemError> {
+        let pools = self.connections.shared.pools.clone();
+        let (mark, most) = (self.config.route.mark, self.host.limits.waits);
+        let made = Held::start(mark, most, pools).and_then(|held| {
             let event = EpollEvent::new(EpollFlags::EPOLLIN, FIRST);
             let watched = self.connections.epoll.add(held.descriptor(), event);
-            watched.map_err(|e| justfull_net::SystemError::new("watch first segments", e))?;
+            watched.map_err(|e| SystemError::new("watch first segments", e))?;
             Ok(held)
         });
         match made {
             Ok(held) => self.held = Some(held),
-            Err(error) => self.wait_refused = Some(error.to_string()),
+            Err(error) if self.config.pools.is_empty() => {
+                self.wait_refused = Some(error.to_string());
+            }
+            Err(error) => return Err(error),
         }
+        Ok(())
     }
 
-    /// The group to which the rules send first segments that wait, for each family.
+    /// The group to which the rules send first segments that wait, for each family. With pools all
+    /// do: they reach the listener of their pool at their own interface, where the proxy puts them.
     pub(super) fn logged(&self, config: &ProxyConfig) -> [Option<u16>; 2] {
         let group = self.held.as_ref().map(Held::group);
-        match config.select.wait_for_server {
-            WaitConfig::None => [None; 2],
-            WaitConfig::Ipv6 => [None, group],
-            WaitConfig::All => [group; 2],
+        if !config.pools.is_empty() {
+            return [group; 2];
         }
+        config.select.wait_for_server.families().map(|waits| group.filter(|_| waits))
     }
 
     /// First segments have come.
     pub(super) fn first_segments_arrived(&mut self, now: Instant) {
         if let Some(held) = &mut self.held {
             let time_waits = &mut self.connections.shared.time_waits;
+            held.waits = self.config.select.wait_for_server.families();
             held.arrived(now, &self.connections.epoll, HELD, time_waits);
+            if std::mem::take(&mut held.fresh) {
+                // The segments are put back when their servers have answered.
+                self.look_at_pools();
+            }
             self.account_for_waits(now);
         }
     }
@@ -62,9 +77,9 @@ impl Engine {
     }
 
     /// Takes the leg to the server of an accepted client; none if the client did not wait.
-    pub(super) fn waited(&mut self, client: &Socket, at: SocketAddr) -> Option<Socket> {
+    pub(super) fn waited(&mut self, client: &Socket, from: Client) -> Option<Socket> {
         let server = client.local_addr().ok()?.as_socket()?;
-        self.held.as_mut()?.take(at, server)
+        self.held.as_mut()?.take(from, server)
     }
 
     fn account_for_waits(&mut self, now: Instant) {

@@ -2,7 +2,7 @@
 
 use super::{Engine, Totals};
 use crate::ask::Outside;
-use crate::config::ProxyConfig;
+use crate::config::{PoolConfig, ProxyConfig};
 use crate::directory::Session;
 use crate::flow::{Flow, FlowState};
 use crate::handover::{Line, VERSION, VERSIONS};
@@ -36,6 +36,9 @@ struct Hello {
     /// The network namespace.
     namespace: u64,
     mark: u32,
+    /// Name, interface and servers' interface of each pool.
+    #[serde(default)]
+    pools: Vec<[String; 3]>,
     clock_start: u64,
     listeners: usize,
     /// True if metrics are served.
@@ -81,6 +84,12 @@ fn chunks<T: DeserializeOwned>(line: &mut Line, count: usize) -> io::Result<Vec<
     Ok(all)
 }
 
+/// The parts of pools that sockets and identities depend on.
+fn pools(config: &ProxyConfig) -> Vec<[String; 3]> {
+    let of = |one: &PoolConfig| [&one.name, &one.interface, &one.servers].map(String::clone);
+    config.pools.iter().map(of).collect()
+}
+
 fn namespace() -> io::Result<u64> {
     Ok(std::fs::metadata("/proc/thread-self/ns/net")?.ino())
 }
@@ -119,6 +128,9 @@ impl Offer {
         }
         if hello.mark != config.route.mark {
             return refused(format!("its route.mark is {}: the same is needed", hello.mark));
+        }
+        if hello.pools != pools(config) {
+            return refused("its pools differ: that needs a restart".into());
         }
         if !hello.leg.serves(config.radio_leg) {
             let way = hello.leg.way();
@@ -194,6 +206,7 @@ impl Engine {
             version: VERSION,
             namespace: namespace()?,
             mark: self.config.route.mark,
+            pools: pools(&self.config),
             clock_start: self.clock.origin(),
             listeners: self.host.listeners.len(),
             metrics: outside.metrics.is_some(),

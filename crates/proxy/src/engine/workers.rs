@@ -4,6 +4,7 @@ use super::{Engine, WORKER};
 use crate::connections::Ended;
 use crate::flow::Outcome;
 use crate::line::{Message, Packet, read};
+use crate::pools::Client;
 use crate::steering::Steering;
 use crate::workers::{Command, LASTS, Said, SetUp, Spawner, Worker, Workers};
 use justfull_base::{Duration, Instant};
@@ -11,7 +12,6 @@ use justfull_net::clock::Clock;
 use nix::sys::epoll::{EpollEvent, EpollFlags};
 use socket2::Socket;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Packets of one worker read before other events are handled.
@@ -101,12 +101,7 @@ impl Engine {
     }
 
     /// Gives a connection to a worker. Without one it is reset, and false is returned.
-    pub(super) fn give(
-        &mut self,
-        client: Socket,
-        client_at: SocketAddr,
-        server: Option<Socket>,
-    ) -> bool {
+    pub(super) fn give(&mut self, client: Socket, from: Client, server: Option<Socket>) -> bool {
         let Some(workers) = &mut self.workers else { return false };
         let Some(at) = workers.next() else {
             self.totals.over_limit += 1;
@@ -115,10 +110,10 @@ impl Engine {
         let (worker, connected) = (&mut workers.all[at], server.is_some());
         if let Some(line) = &mut worker.line {
             let fds = [Some(client), server].into_iter().flatten().map(OwnedFd::from);
-            line.say(&Command::Take(client_at, connected), fds);
+            line.say(&Command::Take(from, connected), fds);
         }
         worker.open += 1;
-        worker.opened(client_at.ip());
+        worker.opened(from.host());
         true
     }
 
@@ -213,7 +208,7 @@ impl Engine {
 
     /// A connection of a worker has ended.
     fn worker_closed(&mut self, now: Instant, at: usize, ended: &Ended) {
-        let client = ended.client.ip();
+        let client = ended.client.host();
         self.worker(at).into_iter().for_each(|worker| worker.closed(client));
         self.guard.closed(client);
         self.account(now, ended);
@@ -318,8 +313,8 @@ impl Engine {
 /// Gives a message about a connection of `worker` to the control.
 fn allocate(now: Instant, steering: &mut Steering, worker: &mut Worker, message: &Message<'_>) {
     match *message {
-        Message::Open { key, address, ref opening } => {
-            if let Some(flow) = steering.open(now, address, key, opening) {
+        Message::Open { key, client, ref opening } => {
+            if let Some(flow) = steering.open(now, client, key, opening) {
                 worker.joined(key, flow);
             }
         }

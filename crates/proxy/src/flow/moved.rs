@@ -2,6 +2,7 @@
 
 use super::Flow;
 use crate::allocator::Allocator;
+use crate::pools::PoolId;
 use crate::relay::{Direction, DirectionState, End, Pool};
 use crate::system;
 use justfull_base::{Duration, Instant};
@@ -17,6 +18,8 @@ pub(crate) struct FlowState {
     /// Its place, also among the windows of the radio legs.
     pub(crate) slot: u32,
     client_at: SocketAddr,
+    #[serde(default)]
+    pool: PoolId,
     server_at: SocketAddr,
     ways: [DirectionState; 2],
     connected: bool,
@@ -34,6 +37,7 @@ impl Flow {
         FlowState {
             slot: self.slot,
             client_at: self.client_at,
+            pool: self.pool,
             server_at: self.server_at,
             ways: [self.up.state(), self.down.state()],
             connected: self.connected,
@@ -67,6 +71,7 @@ impl Flow {
             client: End::new(client),
             server: End::new(server),
             client_at: state.client_at,
+            pool: state.pool,
             server_at: state.server_at,
             up,
             down,
@@ -98,7 +103,7 @@ impl Flow {
         }
         let opening =
             Opening { mss: self.mss[0], wired_rtt: Some(self.wired), radio_rtt: Some(self.radio) };
-        self.member = control.open(now, self.client_at.ip(), key, &opening);
+        self.member = control.open(now, self.from().host(), key, &opening);
         self.sampled = now;
     }
 }

@@ -15,6 +15,7 @@ impl Flow {
         let limited = self.windows != Windows::UNLIMITED;
         json!({
             "client": self.client_at.to_string(),
+            "pool": self.pool,
             "server": self.server_at.to_string(),
             "connected": self.connected,
             "seconds": now.since(self.opened).as_secs_f64(),

@@ -264,7 +264,7 @@ fn deliver(
         sink.unknown(1);
         return true;
     };
-    let of_cell = |report| Report { cell: ue.cell.clone(), ..report };
+    let of_cell = |report| Report { cell: ue.cell.clone(), pool: ue.pool.clone(), ..report };
     match text {
         Some(text) => sink.take(flexran(text, &ue.addresses, clock.now()).map(of_cell)),
         None => sink.take(Err("it is too long".into())),

@@ -127,7 +127,10 @@ fn follow(
                 // After an error the old table stays; the one who writes a wrong file gets the
                 // error there.
                 let _kept = table.refresh();
-                let ues = |ue: SrsranUe<'_>| table.of_rnti(ue).to_vec();
+                let ues = |ue: SrsranUe<'_>| match table.of_rnti(ue) {
+                    Some(ue) => (ue.addresses.clone(), ue.pool.clone()),
+                    None => (Vec::new(), None),
+                };
                 match srsran(text, station, cell, clock.now(), ues) {
                     Ok(read) => {
                         sink.unknown(read.unknown);

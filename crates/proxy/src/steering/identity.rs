@@ -1,12 +1,12 @@
 //! The UEs: their addresses, their cells, and when reports came.
 
 use crate::config::UesConfig;
+use crate::pools::{ClientHost, PoolId, UeAddress};
 use justfull_base::{Duration, Instant};
 use justfull_net::Prefix;
 use justfull_rapid::UeId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use super::cells::Cells;
 
@@ -24,6 +24,8 @@ const CURRENT: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) addresses: Vec<Prefix>,
+    #[serde(default)]
+    pub(crate) pool: PoolId,
     /// Its cell; none while unknown.
     pub(crate) cell: Option<String>,
 }
@@ -33,11 +35,11 @@ pub(crate) struct Identity {
 pub(crate) struct Ue {
     pub(crate) id: UeId,
     /// Its first known address.
-    pub(crate) name: Prefix,
-    /// All its addresses.
-    pub(crate) addresses: Vec<Prefix>,
+    pub(crate) name: UeAddress,
+    /// All its addresses, in one pool.
+    pub(crate) addresses: Vec<UeAddress>,
     /// The addresses in its last report.
-    pub(crate) told: Vec<Prefix>,
+    pub(crate) told: Vec<UeAddress>,
     pub(crate) cell: usize,
     /// Cells that it has left, with the times; the latest first.
     left: [Option<(usize, Instant)>; LEFT],
@@ -88,7 +90,7 @@ impl Ue {
     }
 
     /// True if it has recent reports that name this address.
-    pub(crate) fn claims(&self, now: Instant, address: Prefix) -> bool {
+    pub(crate) fn claims(&self, now: Instant, address: UeAddress) -> bool {
         self.has_reports(now) && self.told.contains(&address)
     }
 
@@ -103,7 +105,7 @@ impl Ue {
 pub(crate) struct Ues {
     bits: UesConfig,
     all: Vec<Option<Ue>>,
-    by_address: BTreeMap<Prefix, usize>,
+    by_address: BTreeMap<UeAddress, usize>,
     /// UEs without flows.
     pub(crate) silent: usize,
 }
@@ -113,19 +115,21 @@ impl Ues {
         Self { bits, all: Vec::new(), by_address: BTreeMap::new(), silent: 0 }
     }
 
-    /// An address, cut to the bits that distinguish UEs.
-    pub(crate) fn key(&self, address: IpAddr) -> Prefix {
-        let v4 = Prefix::of(address, 128).address().is_ipv4();
-        Prefix::of(address, if v4 { self.bits.ipv4_bits } else { self.bits.ipv6_bits })
+    /// The address of a client, cut to the bits that distinguish UEs.
+    pub(crate) fn key(&self, client: ClientHost) -> UeAddress {
+        let ClientHost { pool, ip } = client;
+        let v4 = Prefix::of(ip, 128).address().is_ipv4();
+        let bits = if v4 { self.bits.ipv4_bits } else { self.bits.ipv6_bits };
+        UeAddress { pool, prefix: Prefix::of(ip, bits) }
     }
 
-    /// The same of a prefix.
-    pub(crate) fn cut(&self, prefix: &Prefix) -> Prefix {
-        self.key(prefix.address())
+    /// The same of a prefix in a pool.
+    pub(crate) fn cut(&self, pool: PoolId, prefix: &Prefix) -> UeAddress {
+        self.key(ClientHost { pool, ip: prefix.address() })
     }
 
     /// The place of the UE with an address.
-    pub(crate) fn find(&self, address: Prefix) -> Option<usize> {
+    pub(crate) fn find(&self, address: UeAddress) -> Option<usize> {
         self.by_address.get(&address).copied()
     }
 
@@ -138,7 +142,7 @@ impl Ues {
     }
 
     /// Adds a UE in the cell without a name.
-    pub(crate) fn add(&mut self, now: Instant, id: UeId, name: Prefix) -> usize {
+    pub(crate) fn add(&mut self, now: Instant, id: UeId, name: UeAddress) -> usize {
         let place = id.index();
         if place >= self.all.len() {
             self.all.resize_with(place + 1, || None);
@@ -166,7 +170,7 @@ impl Ues {
     }
 
     /// Gives an address to the UE at `place`; another UE loses it.
-    pub(crate) fn give(&mut self, address: Prefix, place: usize) {
+    pub(crate) fn give(&mut self, address: UeAddress, place: usize) {
         let old = self.by_address.insert(address, place);
         if old == Some(place) {
             return;
@@ -180,7 +184,7 @@ impl Ues {
     }
 
     /// Removes an address: it belongs to no UE from now on.
-    pub(crate) fn release(&mut self, address: Prefix) {
+    pub(crate) fn release(&mut self, address: UeAddress) {
         if let Some(ue) = self.by_address.remove(&address).and_then(|old| self.at_mut(old)) {
             ue.addresses.retain(|own| *own != address);
         }

@@ -3,6 +3,7 @@
 use super::identity::Identity;
 use super::{Cells, Steering};
 use crate::directory::{Change, Session};
+use crate::pools::{PoolId, UeAddress};
 use justfull_base::Instant;
 use justfull_net::Prefix;
 
@@ -13,14 +14,20 @@ impl Steering {
     /// - stays there if reports of that UE name it too (disputed);
     /// - moves if that UE's reports no longer name it: the network has reassigned it;
     /// - makes both one UE if the other has no reports of its own.
-    pub(super) fn identify(&mut self, now: Instant, place: usize, addresses: &[Prefix]) {
+    pub(super) fn identify(
+        &mut self,
+        now: Instant,
+        place: usize,
+        pool: PoolId,
+        addresses: &[Prefix],
+    ) {
         let told = |ue: &super::Ue| {
             ue.told.len() == addresses.len()
-                && ue.told.iter().zip(addresses).all(|(old, new)| *old == self.ues.cut(new))
+                && ue.told.iter().zip(addresses).all(|(old, new)| *old == self.ues.cut(pool, new))
         };
         let same = self.ues.at(place).is_some_and(told);
         for address in addresses {
-            let address = self.ues.cut(address);
+            let address = self.ues.cut(pool, address);
             match self.ues.find(address) {
                 Some(owner) if owner == place => {}
                 None => self.ues.give(address, place),
@@ -28,18 +35,18 @@ impl Steering {
             }
         }
         if !same {
-            let names: Vec<Prefix> = addresses.iter().map(|name| self.ues.cut(name)).collect();
+            let names = addresses.iter().map(|name| self.ues.cut(pool, name)).collect();
             if let Some(ue) = self.ues.at_mut(place) {
                 ue.told = names;
             }
         }
     }
 
-    fn resolve(&mut self, now: Instant, address: Prefix, owner: usize, place: usize) {
+    fn resolve(&mut self, now: Instant, address: UeAddress, owner: usize, place: usize) {
         let Some(other) = self.ues.at(owner) else { return };
         if other.claims(now, address) {
             self.counts.disputed += 1;
-            self.notices.disputed(now, address);
+            self.notices.disputed(now, address.prefix);
         } else if other.has_reports(now) {
             // Open flows keep their UE.
             self.ues.give(address, place);
@@ -69,20 +76,26 @@ impl Steering {
         match change {
             Change::Put { old, new } => {
                 self.session(now, new);
-                let dropped = old.iter().flat_map(|old| &old.ue);
-                for address in dropped.filter(|address| !new.ue.contains(address)) {
-                    let address = self.ues.cut(address);
-                    self.ues.release(address);
-                }
+                let kept = self.addresses(new);
+                let dropped = old.iter().flat_map(|old| self.addresses(old));
+                let dropped: Vec<UeAddress> =
+                    dropped.filter(|address| !kept.contains(address)).collect();
+                dropped.into_iter().for_each(|address| self.ues.release(address));
             }
             Change::Ended(session) => self.end_session(now, session),
         }
     }
 
+    /// The addresses of a session. The directory has checked that one pool has them.
+    fn addresses(&self, session: &Session) -> Vec<UeAddress> {
+        let pool = self.pools.find(session.pool.as_deref(), &session.ue).unwrap_or_default();
+        session.ue.iter().map(|name| self.ues.cut(pool, name)).collect()
+    }
+
     /// The directory has a session. All its addresses belong to one UE, which gets the session's
     /// limit and, if the session names one, its cell.
     fn session(&mut self, now: Instant, session: &Session) {
-        let names: Vec<Prefix> = session.ue.iter().map(|name| self.ues.cut(name)).collect();
+        let names = self.addresses(session);
         let known = names.iter().find_map(|name| self.ues.find(*name));
         let Some(place) = known.or_else(|| self.ue(now, names[0])) else { return };
         for name in names {
@@ -112,8 +125,8 @@ impl Steering {
     /// The directory no longer has a session with these addresses. They belong to no UE from now
     /// on; the UE is removed after its last flow.
     fn end_session(&mut self, now: Instant, session: &Session) {
-        let place = session.ue.iter().find_map(|name| self.ues.find(self.ues.cut(name)));
-        let Some(place) = place else { return };
+        let names = self.addresses(session);
+        let Some(place) = names.iter().find_map(|name| self.ues.find(*name)) else { return };
         let Some(ue) = self.ues.at_mut(place) else { return };
         (ue.in_session, ue.most) = (false, None);
         let id = ue.id;
@@ -121,16 +134,14 @@ impl Steering {
         if self.ues.at(place).is_some_and(|ue| ue.flows == 0) {
             return self.remove(now, place);
         }
-        for address in &session.ue {
-            let address = self.ues.cut(address);
-            self.ues.release(address);
-        }
+        names.into_iter().for_each(|address| self.ues.release(address));
     }
 
     /// The UEs, for the next process.
     pub(crate) fn identities(&self) -> Vec<Identity> {
         let identity = |ue: &super::Ue| Identity {
-            addresses: ue.addresses.clone(),
+            addresses: ue.addresses.iter().map(|address| address.prefix).collect(),
+            pool: ue.name.pool,
             cell: (ue.cell != Cells::UNNAMED).then(|| self.cells.name(ue.cell).to_owned()),
         };
         self.ues.iter().map(identity).collect()
@@ -139,10 +150,11 @@ impl Steering {
     /// A UE of the previous process.
     pub(crate) fn adopt(&mut self, now: Instant, identity: &Identity) {
         let Some(&first) = identity.addresses.first() else { return };
-        let first = self.ues.cut(&first);
+        let pool = identity.pool;
+        let first = self.ues.cut(pool, &first);
         let Some(place) = self.ue(now, first) else { return };
         for name in &identity.addresses {
-            let name = self.ues.cut(name);
+            let name = self.ues.cut(pool, name);
             if self.ues.find(name).is_none() {
                 self.ues.give(name, place);
             }

@@ -1,5 +1,6 @@
 //! Notices for the log about contradictory reports, at most one of each kind in ten seconds.
 
+use crate::pools::NoPool;
 use justfull_base::{Duration, Instant};
 use justfull_net::Prefix;
 
@@ -19,7 +20,7 @@ pub(crate) struct Notice {
 pub(crate) struct Notices {
     waiting: Vec<Notice>,
     /// Time of the last notice of each kind.
-    last: [Option<Instant>; 4],
+    last: [Option<Instant>; 5],
 }
 
 impl Notices {
@@ -35,6 +36,10 @@ impl Notices {
             Some(cell) => format!("a report of the cell {cell}, which `cells` does not allow"),
             None => "a report without a cell, which `cells.names` does not allow".into(),
         });
+    }
+
+    pub(super) fn unknown_pool(&mut self, now: Instant, ue: Prefix, why: &NoPool) {
+        self.add(now, 4, Some(ue), || format!("a report is of no pool: {why}"));
     }
 
     pub(super) fn two_cells(&mut self, now: Instant, ue: Prefix, cells: &[String; 2]) {

@@ -8,8 +8,10 @@ use serde::Serialize;
 /// A UE as `status` shows it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UeStatus {
-    /// Its first known address or prefix.
+    /// Its first known address or prefix, after the name of its pool if there are pools.
     pub(crate) ue: String,
+    /// The name of its pool; none without pools.
+    pub(crate) pool: Option<String>,
     /// All its addresses and prefixes.
     pub(crate) addresses: Vec<String>,
     /// Its cell; `-` while unknown.
@@ -39,8 +41,9 @@ impl Steering {
     fn ue_status(&self, now: Instant, ue: &Ue) -> UeStatus {
         let age = self.control.control.report_age(now, ue.id);
         UeStatus {
-            ue: ue.name.to_string(),
-            addresses: ue.addresses.iter().map(ToString::to_string).collect(),
+            ue: self.pools.shown(ue.name),
+            pool: self.pools.name(ue.name.pool).map(str::to_owned),
+            addresses: ue.addresses.iter().map(|one| one.prefix.to_string()).collect(),
             cell: self.cells.name(ue.cell).to_owned(),
             two_cells: ue.elsewhere.is_some_and(|at| now.since(at) < Duration::from_secs(1)),
             flows: ue.flows,

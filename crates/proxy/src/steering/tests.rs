@@ -1,11 +1,13 @@
 //! Reports, flows and UEs in any order.
 
+mod pools;
 mod site;
 
 use super::state::UeStatus;
 use super::*;
 use justfull_base::feedback::{CellKind, RanReport};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 const MSS: u32 = 1_448;
 
@@ -30,12 +32,13 @@ fn report(ue: &[&str], at: Instant) -> Report {
         backlog: 0,
     };
     let ue = ue.iter().map(|ue| ue.parse().expect("a prefix")).collect();
-    Report { ue, cell: None, ran }
+    Report { ue, pool: None, cell: None, ran }
 }
 
 fn of_cells(cells: &CellsConfig) -> Steering {
     let control = ControlConfig::default();
-    Steering::new(&control, UesConfig::default(), cells).expect("the defaults")
+    let pools = Pools::default();
+    Steering::new(&control, UesConfig::default(), cells, pools).expect("the defaults")
 }
 
 fn steering() -> Steering {
@@ -44,9 +47,9 @@ fn steering() -> Steering {
 
 fn open(steering: &mut Steering, ue: &str, key: u64) -> FlowId {
     let [wired_rtt, radio_rtt] = [10, 20].map(|ms| Some(Duration::from_millis(ms)));
-    let address = ue.parse().expect("an address");
+    let address: IpAddr = ue.parse().expect("an address");
     let opening = Opening { mss: MSS, wired_rtt, radio_rtt };
-    steering.open(ms(2), address, key, &opening).expect("it opens")
+    steering.open(ms(2), address.into(), key, &opening).expect("it opens")
 }
 
 /// The last windows of each flow.
@@ -129,8 +132,8 @@ fn no_flow_steers_anothers_window() {
             (0 | 1, _) => {
                 let mut rtt = || Some(Duration::from_millis(1 + random(&mut state, 50)));
                 let opening = Opening { mss: MSS, wired_rtt: rtt(), radio_rtt: rtt() };
-                let address = ue.parse().expect("an address");
-                let id = steering.open(ms(at), address, key, &opening);
+                let address: IpAddr = ue.parse().expect("an address");
+                let id = steering.open(ms(at), address.into(), key, &opening);
                 assert_eq!(open.insert(key, id.expect("it opens")), None);
             }
             (2, Some((key, id))) => {

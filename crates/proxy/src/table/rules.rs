@@ -1,10 +1,11 @@
 //! The rules of the table: the packets that go to the proxy.
 
-use super::{DIVERTED, Diversion, FIRST, LOOPBACK, PASSED, Table, lost, of_family};
+use super::{DIVERTED, Diversion, FIRST, LOOPBACK, PASSED, Table, lost, of_family, of_pool};
 use crate::config::{SelectConfig, UnknownConfig};
 use crate::nft::{
     self, ACCEPT, Batch, DROP, Family, GOTO, JUMP, META_IIFNAME, META_OIFNAME, RETURN, SetAction,
 };
+use crate::pools::PoolId;
 use justfull_net::Prefix;
 
 impl Table {
@@ -14,36 +15,51 @@ impl Table {
             batch.family(family);
             self.arrivals(batch, family, select);
             self.untracked(batch, family, select);
-            for interface in &select.interfaces {
+            for (pool, interface) in self.sides(select) {
                 let first = |r: nft::Expressions| r.interface(META_IIFNAME, interface).first();
+                let diverted = of_pool(DIVERTED, pool);
                 if diverts {
                     batch.rule("forward", |r| first(r).verdict(JUMP, "select"));
                 }
                 // This first segment passes, so a later third segment of the same ports does not go
                 // to the proxy.
-                batch.rule("forward", |r| first(r).change_set(family, DIVERTED, SetAction::Remove));
+                batch
+                    .rule("forward", |r| first(r).change_set(family, &diverted, SetAction::Remove));
             }
             if select.unknown == UnknownConfig::Reset {
                 lost::rules(batch, family, select);
             }
             // The proxy has put back this first segment to pass unsplit, and [`PASSED`] was full.
             batch.rule("select", |r| r.marked(!self.mark).verdict(RETURN, ""));
-            selection(batch, family, select, diversion);
-            batch.rule("divert", |r| {
-                let counted = r.change_set(family, DIVERTED, SetAction::Add).counted(FIRST);
-                if let Some(group) = logged {
-                    return counted.logged(group).verdict(DROP, "");
-                }
-                counted.mark(self.mark).copy_to_loopback(family, self.loopback).verdict(DROP, "")
-            });
+            self.selection(batch, family, select, diversion);
+            for (pool, interface) in self.sides(select) {
+                batch.rule("divert", |r| {
+                    let at = r.interface(META_IIFNAME, interface);
+                    let set = of_pool(DIVERTED, pool);
+                    let counted = at.change_set(family, &set, SetAction::Add).counted(FIRST);
+                    if let Some(group) = logged {
+                        return counted.logged(group).verdict(DROP, "");
+                    }
+                    let marked = counted.mark(self.mark);
+                    marked.copy_to_loopback(family, self.loopback).verdict(DROP, "")
+                });
+            }
         }
+    }
+
+    /// The interfaces towards UEs, each with its pool.
+    fn sides<'a>(&self, select: &'a SelectConfig) -> impl Iterator<Item = (PoolId, &'a str)> {
+        let pools = self.pools > 0;
+        let pool = move |place| if pools { PoolId::at(place) } else { PoolId::NONE };
+        let all = select.interfaces.iter().enumerate();
+        all.map(move |(place, interface)| (pool(place), interface.as_str()))
     }
 
     /// Delivers the UEs' legs here without connection tracking. Tracking would take both legs for
     /// one connection, since they have the same addresses and ports. It sees only the servers'
     /// legs, and translates them.
     fn untracked(&self, batch: &mut Batch, family: &Family, select: &SelectConfig) {
-        for interface in &select.interfaces {
+        for (pool, interface) in self.sides(select) {
             // The proxy has put back a first segment whose server has answered: its leg to the
             // server is tracked already.
             batch.rule("raw", |r| {
@@ -58,7 +74,7 @@ impl Table {
                 r.interface(META_IIFNAME, interface)
                     .first()
                     .marked(!self.mark)
-                    .change_set(family, PASSED, SetAction::Add)
+                    .change_set(family, &of_pool(PASSED, pool), SetAction::Add)
                     .mark(0)
                     .verdict(ACCEPT, "")
             });
@@ -119,30 +135,50 @@ impl Table {
         batch.rule("arrive", |r| {
             r.protocol(family.icmp).of_transparent_socket().mark(mark).verdict(ACCEPT, "")
         });
-        for interface in &select.interfaces {
+        for (pool, interface) in self.sides(select) {
             batch.rule("arrive", |r| {
                 r.interface(META_IIFNAME, interface)
                     .third()
-                    .in_set(family, DIVERTED)
+                    .in_set(family, &of_pool(DIVERTED, pool))
                     .tproxy(family, self.port)
                     .mark(mark)
                     .verdict(ACCEPT, "")
             });
         }
     }
+
+    /// The rules that select first segments.
+    fn selection(
+        &self,
+        batch: &mut Batch,
+        family: &Family,
+        select: &SelectConfig,
+        diversion: &Diversion,
+    ) {
+        for (pool, interface) in self.sides(select) {
+            let passed = of_pool(PASSED, pool);
+            batch.rule("select", |r| {
+                r.interface(META_IIFNAME, interface).in_set(family, &passed).verdict(RETURN, "")
+            });
+            let of = diversion.pass.iter().filter(|ue| ue.pool == pool).map(|ue| ue.prefix);
+            for (address, bits) in of_family(family, &of.collect::<Vec<Prefix>>()) {
+                batch.rule("select", |r| {
+                    r.interface(META_IIFNAME, interface)
+                        .prefix(family, true, &address, bits)
+                        .verdict(RETURN, "")
+                });
+            }
+        }
+        selected(batch, family, select, diversion);
+    }
 }
 
-/// The rules that select first segments.
-fn selection(batch: &mut Batch, family: &Family, select: &SelectConfig, diversion: &Diversion) {
-    batch.rule("select", |r| r.in_set(family, PASSED).verdict(RETURN, ""));
+fn selected(batch: &mut Batch, family: &Family, select: &SelectConfig, diversion: &Diversion) {
     if diversion.tracked {
         // The client knows another address of the server.
         batch.rule("select", |r| r.destination_translated().verdict(RETURN, ""));
     }
     let all = |prefixes: &[Prefix]| of_family(family, prefixes);
-    for (address, bits) in all(&diversion.pass) {
-        batch.rule("select", |r| r.prefix(family, true, &address, bits).verdict(RETURN, ""));
-    }
     for port in &diversion.pass_ports {
         batch.rule("select", |r| r.source_port(*port).verdict(RETURN, ""));
     }

@@ -2,10 +2,10 @@
 
 use crate::config::TimeoutsConfig;
 use crate::connections::{Ended, Load, Part};
+use crate::pools::{Client, ClientHost};
 use crate::radio_leg::LegState;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::net::{IpAddr, SocketAddr};
 
 /// To a worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -13,9 +13,9 @@ pub(crate) enum Command {
     /// The first, with the descriptors of the radio legs' bound; then, if there is a predecessor,
     /// the stream from it.
     SetUp(SetUp),
-    /// The client at this address has connected; with its socket, and the leg to its server if
+    /// This client has connected; with its socket, and the leg to its server if
     /// there is one.
-    Take(SocketAddr, bool),
+    Take(Client, bool),
     Timeouts(TimeoutsConfig),
     /// Send the open connections, as the answer to the request of this number.
     List(u64),
@@ -47,7 +47,7 @@ pub(crate) enum Said {
     /// All connections of the predecessor have arrived: their number.
     Adopted(usize),
     /// The clients of adopted connections.
-    Clients(Vec<IpAddr>),
+    Clients(Vec<ClientHost>),
     Ended(Ended),
     State(State),
     /// Open connections with their keys, as a part of the answer to a request.

@@ -7,6 +7,7 @@ use crate::connections::{Connections, EVENTS, SCRATCH, TICK};
 use crate::flow::{Flow, FlowState, Outcome, Shared};
 use crate::handover;
 use crate::line::{Line, Message, Packet, read};
+use crate::pools::{Client, ClientHost, Pools};
 use crate::radio_leg::RadioLeg;
 use crate::relay::Pool;
 use crate::system::memory;
@@ -17,7 +18,6 @@ use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use socket2::Socket;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
@@ -71,6 +71,7 @@ impl Worker {
             time_waits: 0,
             leg,
             turn: Duration::ZERO,
+            pools: Pools::of(config),
         };
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let both = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
@@ -91,7 +92,7 @@ impl Worker {
     fn adopt(&mut self, stream: OwnedFd) -> io::Result<()> {
         let mut from = handover::Line::new(UnixStream::from(stream))?;
         let (count, _none): (usize, _) = from.receive()?;
-        let mut clients: Vec<IpAddr> = Vec::with_capacity(count);
+        let mut clients: Vec<ClientHost> = Vec::with_capacity(count);
         for _ in 0..count {
             let (state, fds): (FlowState, _) = from.receive()?;
             let flow = Flow::restore(&state, fds, &mut self.connections.shared.pool);
@@ -172,10 +173,10 @@ impl Worker {
                 Message::Windows { key, windows } => self.connections.apply(key, windows),
                 Message::Mark(mark) => self.line.mark(mark),
                 Message::Text(text) => match read(text)? {
-                    Command::Take(at, connected) => {
+                    Command::Take(from, connected) => {
                         let client = fds.pop_front();
                         let server = if connected { fds.pop_front() } else { None };
-                        self.take(now, client, server, at);
+                        self.take(now, client, server, from);
                     }
                     Command::Timeouts(timeouts) => self.timeouts = timeouts,
                     Command::List(request) => self.list(now, request),
@@ -198,10 +199,10 @@ impl Worker {
         now: Instant,
         client: Option<OwnedFd>,
         server: Option<OwnedFd>,
-        at: SocketAddr,
+        from: Client,
     ) {
         let (Some(client), server) = (client, server.map(Socket::from)) else { return };
-        if let Some(opened) = self.connections.begin(now, Socket::from(client), at, server)
+        if let Some(opened) = self.connections.begin(now, Socket::from(client), from, server)
             && !opened.watched
         {
             self.connections.end(now, opened.index, Outcome::NoResources, &mut self.line);

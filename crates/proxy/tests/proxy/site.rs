@@ -180,7 +180,7 @@ pub(crate) fn nft(world: &World, text: &str) {
     command(world, Place::Middle, &["nft", "-f", file.to_str().expect("a name")]);
 }
 
-fn checked(world: &World) -> Vec<justfull_net::Capability> {
+pub(crate) fn checked(world: &World) -> Vec<justfull_net::Capability> {
     let config = ProxyConfig::read(&world.path("rapid.toml")).expect("a configuration");
     world.chain.inside(Place::Middle, || Ok(check(&config))).expect("it is tried")
 }

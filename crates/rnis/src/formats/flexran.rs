@@ -46,7 +46,7 @@ pub fn flexran(text: &[u8], ue: &[Prefix], at: Instant) -> Result<Report, Malfor
         mcs: None,
         backlog: txq,
     };
-    Ok(Report { ue: ue.to_vec(), cell: None, ran })
+    Ok(Report { ue: ue.to_vec(), pool: None, cell: None, ran })
 }
 
 #[cfg(test)]

@@ -314,8 +314,9 @@ impl KpmReader {
         let scale = if sum > 1.0 { 1.0 / sum } else { 1.0 };
         for share in shares.into_iter().filter(|share| !share.ue.addresses.is_empty()) {
             let ran = report(&share, rules, share.part * scale, part, active, at);
-            let cell = cell.clone().or(share.ue.cell);
-            read.reports.push(Report { ue: share.ue.addresses, cell, ran });
+            let cell = cell.clone().or_else(|| share.ue.cell.clone());
+            let NamedUe { addresses, pool, .. } = share.ue;
+            read.reports.push(Report { ue: addresses, pool, cell, ran });
         }
         Ok(read)
     }

@@ -88,8 +88,8 @@ pub struct SrsranUe<'a> {
     pub rnti: u32,
 }
 
-/// Reads a message of the base station `station` that arrived at `at`; `addresses` returns a UE's
-/// addresses. A report's cell is `STATION/PCI`. A message of another kind has no reports.
+/// Reads a message of the base station `station` that arrived at `at`; `known` returns a UE's
+/// addresses and pool. A report's cell is `STATION/PCI`. A message of another kind has no reports.
 ///
 /// # Errors
 /// It is no JSON object, or its cells do not have srsRAN's form.
@@ -98,7 +98,7 @@ pub fn srsran(
     station: &str,
     cell: &SrsranCell,
     at: Instant,
-    mut addresses: impl FnMut(SrsranUe<'_>) -> Vec<Prefix>,
+    mut known: impl FnMut(SrsranUe<'_>) -> (Vec<Prefix>, Option<Arc<str>>),
 ) -> Result<SrsranMessage, Malformed> {
     let message: Message = serde_json::from_slice(text)?;
     let mut read = SrsranMessage::default();
@@ -130,8 +130,8 @@ pub fn srsran(
                 (ran.blocks, ran.repeats) = (part(ran.blocks), part(ran.repeats));
             }
             (ran.used, ran.active_ues) = (sum.min(offered), active_ues);
-            let known = addresses(SrsranUe { station, pci: ue.pci, rnti: ue.rnti });
-            if known.is_empty() {
+            let (addresses, pool) = known(SrsranUe { station, pci: ue.pci, rnti: ue.rnti });
+            if addresses.is_empty() {
                 read.unknown += 1;
                 continue;
             }
@@ -141,7 +141,7 @@ pub fn srsran(
                 names.push(Arc::clone(&name));
                 name
             });
-            read.reports.push(Report { ue: known, cell: Some(name), ran });
+            read.reports.push(Report { ue: addresses, pool, cell: Some(name), ran });
         }
     }
     Ok(read)
@@ -236,8 +236,8 @@ mod tests {
 
     fn read(text: &str) -> Result<SrsranMessage, Malformed> {
         let table = |ue: SrsranUe<'_>| match ue.rnti {
-            17_921 => vec!["10.45.0.1".parse().expect("an address")],
-            _ => Vec::new(),
+            17_921 => (vec!["10.45.0.1".parse().expect("an address")], Some("blue".into())),
+            _ => (Vec::new(), None),
         };
         srsran(text.as_bytes(), "gnb:8001", &CELL, AT, table)
     }
@@ -247,6 +247,7 @@ mod tests {
         let SrsranMessage { reports, unknown, garbled } = read(MESSAGE).expect("a message");
         assert_eq!((reports.len(), unknown, garbled), (1, 0, 0));
         assert_eq!(reports[0].cell.as_deref(), Some("gnb:8001/1"));
+        assert_eq!(reports[0].pool.as_deref(), Some("blue"));
         let ran = reports[0].ran;
         assert_eq!(
             (ran.offered, ran.slots, ran.mcs, ran.backlog),

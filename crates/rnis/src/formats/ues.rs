@@ -2,7 +2,7 @@
 //! when it changes.
 
 use crate::formats::SrsranUe;
-use crate::report::{MOST_ADDRESSES, cell_name};
+use crate::report::{MOST_ADDRESSES, cell_name, pool_name};
 use justfull_net::Prefix;
 use justfull_trace::input::{SETTINGS_LIMIT, read_text};
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ pub struct NamedUe {
     pub addresses: Vec<Prefix>,
     /// The cell that the name belongs to, if the file has it.
     pub cell: Option<Arc<str>>,
+    /// The pool that the addresses belong to, if the file has it.
+    pub pool: Option<Arc<str>>,
 }
 
 /// UEs by their names at a source.
@@ -30,7 +32,7 @@ pub struct UeTable {
 
 impl UeTable {
     /// Reads the file. Each line has a name, 1 to 16 addresses or prefixes, and optionally
-    /// `cell=NAME`, separated by blanks; lines that begin with `#` are comments.
+    /// `cell=NAME` and `pool=NAME`, separated by blanks; lines that begin with `#` are comments.
     ///
     /// # Errors
     /// It cannot be read, or a line of it is wrong.
@@ -61,16 +63,15 @@ impl UeTable {
         self.known.get(name)
     }
 
-    /// Addresses of the UE with that RNTI; none if it is unknown. Its name in the file is the RNTI.
+    /// The UE with that RNTI; none if it is unknown. Its name in the file is the RNTI.
     /// Two cells may use the same RNTI, so `STATION/PCI/RNTI` and `PCI/RNTI` are searched first.
     /// The RNTI is a decimal number, a hexadecimal number with `0x`, or four hexadecimal digits, as
     /// srsRAN prints it. Digits alone are first read as a decimal number.
     #[must_use]
-    pub fn of_rnti(&self, ue: SrsranUe<'_>) -> &[Prefix] {
+    pub fn of_rnti(&self, ue: SrsranUe<'_>) -> Option<&NamedUe> {
         let pci = ue.pci.map(|pci| format!("{pci}/")).unwrap_or_default();
         let scopes = [format!("{}/{pci}", ue.station), pci, String::new()];
-        let found = scopes.iter().find_map(|scope| self.in_scope(scope, ue.rnti));
-        found.map_or(&[], |ue| ue.addresses.as_slice())
+        scopes.iter().find_map(|scope| self.in_scope(scope, ue.rnti))
     }
 
     fn in_scope(&self, scope: &str, rnti: u32) -> Option<&NamedUe> {
@@ -100,7 +101,7 @@ fn parse(text: &str) -> io::Result<BTreeMap<String, NamedUe>> {
         let ue = named(words).ok_or_else(|| {
             invalid(format!(
                 "line {number}: allowed is a name, 1 to {MOST_ADDRESSES} addresses or prefixes, \
-                 and perhaps cell=NAME"
+                 and perhaps cell=NAME and pool=NAME"
             ))
         })?;
         if known.insert(name.to_owned(), ue).is_some() {
@@ -113,8 +114,9 @@ fn parse(text: &str) -> io::Result<BTreeMap<String, NamedUe>> {
 fn named<'a>(words: impl Iterator<Item = &'a str>) -> Option<NamedUe> {
     let mut ue = NamedUe::default();
     for word in words {
-        match word.strip_prefix("cell=") {
-            Some(cell) if ue.cell.is_none() => ue.cell = Some(cell_name(cell).ok()?),
+        match word.split_once('=') {
+            Some(("cell", cell)) if ue.cell.is_none() => ue.cell = Some(cell_name(cell).ok()?),
+            Some(("pool", pool)) if ue.pool.is_none() => ue.pool = Some(pool_name(pool).ok()?),
             Some(_) => return None,
             None => ue.addresses.push(word.parse().ok()?),
         }
@@ -138,7 +140,8 @@ mod tests {
         std::fs::write(&path, lines).expect("a file");
         let table = UeTable::read(&path).expect("a table");
         let found = |station, pci, rnti| {
-            table.of_rnti(SrsranUe { station, pci, rnti }).first().map(ToString::to_string)
+            let ue = table.of_rnti(SrsranUe { station, pci, rnti })?;
+            ue.addresses.first().map(ToString::to_string)
         };
         assert_eq!(found("a:8001", Some(2), 17_921).as_deref(), Some("10.45.0.2/32"));
         assert_eq!(found("b:8001", Some(2), 17_921).as_deref(), Some("10.45.0.3/32"));
@@ -148,13 +151,23 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_belong_to_a_cell() {
+    fn a_name_may_belong_to_a_cell_and_to_a_pool() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("ues");
         std::fs::write(&path, "east.1 10.45.0.1 cell=east\n").expect("a file");
         let table = UeTable::read(&path).expect("a table");
         assert_eq!(table.named("east.1").and_then(|ue| ue.cell.as_deref()), Some("east"));
-        for wrong in ["x cell=east", "x 10.0.0.1 cell=", "x 10.0.0.1 cell=a cell=b"] {
+        std::fs::write(&path, "7 10.45.0.1 pool=blue cell=east\n").expect("a file");
+        let table = UeTable::read(&path).expect("a table");
+        assert_eq!(table.named("7").and_then(|ue| ue.pool.as_deref()), Some("blue"));
+        for wrong in [
+            "x cell=east",
+            "x 10.0.0.1 cell=",
+            "x 10.0.0.1 cell=a cell=b",
+            "x 10.0.0.1 pool=",
+            "x 10.0.0.1 pool=a pool=b",
+            "x 10.0.0.1 net=a",
+        ] {
             std::fs::write(&path, wrong).expect("a file");
             assert!(UeTable::read(&path).is_err(), "{wrong}");
         }
@@ -166,7 +179,8 @@ mod tests {
         let path = folder.path().join("ues");
         let found = |line: &str| {
             std::fs::write(&path, line).expect("a file");
-            UeTable::read(&path).expect("a table").of_rnti(of(17_921)).len()
+            let table = UeTable::read(&path).expect("a table");
+            table.of_rnti(of(17_921)).map_or(0, |ue| ue.addresses.len())
         };
         for name in ["17921", "4601", "0x4601", "0X4601"] {
             assert_eq!(found(&format!("{name} 10.45.0.1\n")), 1, "{name}");
@@ -176,7 +190,7 @@ mod tests {
         }
         std::fs::write(&path, "460a 10.45.0.1\n4601 10.45.0.2\n").expect("a file");
         let table = UeTable::read(&path).expect("a table");
-        assert_eq!(table.of_rnti(of(0x460A)).len(), 1, "of small letters");
+        assert_eq!(table.of_rnti(of(0x460A)).map_or(0, |ue| ue.addresses.len()), 1);
         assert_eq!(table.of_rnti(of(4_601)), table.of_rnti(of(17_921)), "digits alone mean either");
     }
 

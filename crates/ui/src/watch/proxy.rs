@@ -74,7 +74,7 @@ impl Proxy {
             ("windows of the radio legs, kB", "radio_window"),
             ("in flight to the UEs, kB", "in_flight"),
         ];
-        let key = |flow: &Value| format!("{} {}", flow["client"], flow["server"]);
+        let key = |flow: &Value| format!("{} {} {}", flow["pool"], flow["client"], flow["server"]);
         let bytes =
             |flow: &Value| (key(flow), [number(flow, "bytes_down"), number(flow, "bytes_up")]);
         let mut now =

@@ -9,7 +9,7 @@ fn of_cell(cell: &str, ue: &[&str], at: Instant) -> Report {
 
 fn session(id: &str, ue: &[&str]) -> Session {
     let ue = ue.iter().map(|ue| ue.parse().expect("a prefix")).collect();
-    Session { id: id.into(), ue, cell_id: None, ambr: None }
+    Session { id: id.into(), ue, pool: None, cell_id: None, ambr: None }
 }
 
 fn put(steering: &mut Steering, now: Instant, new: Session) {

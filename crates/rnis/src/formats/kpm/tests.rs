@@ -24,7 +24,7 @@ fn ms(n: u64) -> Instant {
 fn known(ue: KpmUe<'_>) -> Option<NamedUe> {
     let address = format!("10.45.0.{}", ue.id.parse::<u8>().ok()?);
     let cell = (ue.node.is_empty()).then(|| "east".into());
-    Some(NamedUe { addresses: vec![address.parse().ok()?], cell })
+    Some(NamedUe { addresses: vec![address.parse().ok()?], cell, pool: Some("blue".into()) })
 }
 
 fn read_at(reader: &mut KpmReader, text: &str, rules: &KpmCell, at: u64) -> KpmMessage {
@@ -40,6 +40,7 @@ fn a_report_has_the_bytes_that_the_cells_blocks_would_carry() {
     let KpmMessage { reports, unknown, garbled, lacking } = read(INDICATION);
     assert_eq!((reports.len(), unknown, garbled, lacking), (2, 0, 0, 0));
     assert_eq!(reports[0].cell.as_deref(), Some("gnbd_001_001_00019b_0"));
+    assert_eq!(reports[0].pool.as_deref(), Some("blue"));
     let ran = reports[0].ran;
     assert_eq!((ran.at, ran.slots, ran.active_ues, ran.mcs), (ms(5), 200, 2, None));
     // 1 000 000 bytes on 40 of 100 blocks are 2 500 000 bytes on all; 30 of 100 were free.
