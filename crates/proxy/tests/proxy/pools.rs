@@ -9,7 +9,7 @@
 
 use super::faults::command;
 use super::service::line_of;
-use super::site::{checked, refusals};
+use super::site::{checked, nft, refusals};
 use super::*;
 use nix::sched::{CloneFlags, setns};
 
@@ -23,12 +23,13 @@ const GUIDE: &str = include_str!("../../../../docs/guide/rapid-in-service.md");
 fn routes() -> Vec<String> {
     let (_, section) = GUIDE.split_once("## Pools that overlap\n").expect("a section");
     let (section, _) = section.split_once("\n## ").expect("another section");
+    section.lines().filter(|line| line.starts_with("ip ")).map(here).collect()
+}
+
+/// A text of the guide with the names of the middle's interfaces.
+fn here(text: &str) -> String {
     let names = [("eth1", "ran"), ("eth2", "core"), ("eth3", "red-ran"), ("eth4", "red-core")];
-    let lines = section.lines().filter(|line| line.starts_with("ip "));
-    let here = |line: &str| {
-        names.iter().fold(line.to_owned(), |line, (theirs, own)| line.replace(theirs, own))
-    };
-    lines.map(here).collect()
+    names.iter().fold(text.to_owned(), |text, (theirs, own)| text.replace(theirs, own))
 }
 
 /// A host with one link to the middle.
@@ -226,6 +227,30 @@ fn ues_with_one_address_and_port_in_two_pools_transfer_at_once() {
             NAMES.iter().all(|name| log.matches(&format!("\"pool\":\"{name}\"")).count() == 2)
         });
     }
+}
+
+/// The guide's rules that give each pool a zone of connection tracking.
+fn zones() -> String {
+    let section = GUIDE.split_once("## Pools that overlap\n").expect("a section").1;
+    let (_, rules) = section.split_once("table inet zones {").expect("the rules");
+    let (rules, _) = rules.split_once("```").expect("their end");
+    here(&format!("table inet zones {{{rules}"))
+}
+
+#[test]
+fn on_a_host_that_tracks_connections_pools_have_zones_of_their_own() {
+    if !can_build() {
+        return;
+    }
+    let mut pools = Pools::new("");
+    nft(&pools.world, &zones());
+    // A packet of another connection with the same ends is invalid.
+    for hook in ["input", "output", "forward"] {
+        let rule = "ct state invalid drop";
+        let chain = format!("type filter hook {hook} priority 0;\n{rule}\n");
+        nft(&pools.world, &format!("table inet host {{ chain {hook} {{\n{chain}}}\n}}\n"));
+    }
+    transfers_at_once(&mut pools, 1_000_000, |_| {});
 }
 
 #[test]
