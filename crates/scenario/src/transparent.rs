@@ -18,7 +18,7 @@ const SUBHEADER: u32 = 3;
 /// Modulation and coding schemes of a table.
 const MCS_ROWS: u8 = 29;
 /// Most slots of a channel that are searched for their best MCS; a longer run may have any.
-const MOST_SLOTS: u64 = 1_000_000;
+const MOST_SLOTS: u64 = 100_000;
 /// Most flows that a note names.
 const NAMED: usize = 3;
 
