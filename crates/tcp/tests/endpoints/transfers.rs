@@ -283,6 +283,40 @@ fn with_any_bound_of_the_reduction_and_with_nagle_transfers_finish_too() {
     }
 }
 
+/// Without timestamps no retransmission gives a round-trip time, so the timeout stays backed off
+/// (Karn's rule, RFC 6298, 3 and 5.7) while each window of one or two segments loses one.
+#[test]
+fn on_a_path_with_many_losses_a_transfer_without_timestamps_takes_longer_and_finishes() {
+    let path = Path {
+        rate: BitRate(18_000_000),
+        one_way: Duration::from_millis(129),
+        buffer: 4256,
+        loss: 0.118,
+        ack_loss: 0.266,
+        detour: 0.446,
+        ack_detour: 0.446,
+        seed: 6_320_936_017_326_547_061,
+        ..Path::default()
+    };
+    let time = |timestamps| {
+        let setup = SenderConfig {
+            mss: 100,
+            recovery: Recovery::NewReno,
+            tail_loss_probe: false,
+            limited_transmit: false,
+            spurious_detection: SpuriousDetection::Off,
+            timestamps,
+            ..config(CcConfig::NewReno(new_reno::NewRenoConfig::default()))
+        };
+        let mut world = World::with(&setup, &path);
+        let time = world.transfer(291_001, Duration::from_secs(4 * 3600)).as_secs_f64();
+        println!("{timestamps}: {time} s, {} timeouts", world.sender.stats().timeouts);
+        time
+    };
+    let (with, without) = (time(true), time(false));
+    assert!(without > 3.0 * with, "{without} s without timestamps, {with} s with them");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None,
         ..ProptestConfig::with_cases(96) })]
@@ -335,6 +369,8 @@ proptest! {
             ..config(all_controls()[which].clone()) };
         let receiver = ReceiverConfig { window, ..ReceiverConfig::default() };
         let sender = Sender::new(&setup).expect("the settings are valid");
-        World::new(sender, &receiver, &path).transfer(bytes, Duration::from_secs(3600));
+        // Without timestamps a timeout stays backed off, as the test above shows.
+        let limit = Duration::from_secs(if timestamps { 3600 } else { 4 * 3600 });
+        World::new(sender, &receiver, &path).transfer(bytes, limit);
     }
 }

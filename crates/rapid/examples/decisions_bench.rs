@@ -1,9 +1,9 @@
 //! The share of a core that the decisions take at a site: 64 cells, 2 000 UEs, 20 000 flows,
 //! reports about each UE every 10 ms and samples of each active flow once a round trip of 40 ms.
 //!
-//! `cargo run --release -p justfull-rapid --example site_bench` prints it for several shares of
-//! active flows; `site_bench PERCENT SECONDS` runs one alone. Consecutive reports differ by a
-//! tenth, as on a radio. The time is the CPU time of the thread, so other programs do not count.
+//! `cargo run --release -p justfull-rapid --example decisions_bench` prints it for several shares
+//! of active flows; `decisions_bench PERCENT SECONDS` runs one alone. Consecutive reports differ by
+//! a tenth, as on a radio. The time is the CPU time of the thread, so other programs do not count.
 //! Parsing of reports is not included: sources have their own threads.
 
 use justfull_base::feedback::{CellKind, RanReport};
