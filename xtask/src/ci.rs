@@ -39,8 +39,6 @@ struct Track {
     name: &'static str,
     /// Other work on the machine can make it fail.
     disturbed: bool,
-    /// Begins after [`BUILD`].
-    after_build: bool,
     steps: &'static [Step],
 }
 
@@ -72,29 +70,22 @@ const UNIT_TESTS: Step = Step { name: "unit tests", run: unit_tests };
 const CLIPPY: Step = Step { name: "clippy", run: clippy };
 const SUPPLY_CHAIN: Step = Step { name: "supply chain", run: supply_chain };
 
-/// The build of what the tracks beside [`MAIN`] need, before they begin.
-const BUILD_FIRST: Step = Step { name: "first build", run: build_first };
-
-/// The build of the programs of the other tests.
-const BUILD: Step = Step { name: "build", run: build };
-
 /// The track that runs the programs of [`BUILD`].
-const MAIN: [Step; 4] = [
+const BUILT: [Step; 4] = [
     Step { name: "tests", run: tests },
     Step { name: "generated docs", run: generated_docs },
     Step { name: "mutations, short", run: mutations },
     Step { name: "claims, short", run: claims },
 ];
 
-/// The tracks beside [`BUILD`] and [`MAIN`]: the steps in real time; steps that hardly use the
-/// folder of [`BUILD`], which cargo locks; and, after [`BUILD`], the steps that check the whole
-/// workspace there. The first of the second track waits for the lock, so that it precedes the third
-/// track.
-const BESIDE: [Track; 3] = [
+/// The build of all tests, before the tracks begin.
+const BUILD: Step = Step { name: "build", run: build };
+
+/// The tracks beside [`BUILT`]: the steps in real time, and the steps that compile.
+const BESIDE: [Track; 2] = [
     Track {
         name: "real-time",
         disturbed: true,
-        after_build: false,
         steps: &[
             Step { name: "tests in real time", run: tests_in_real_time },
             Step { name: "parity, short", run: parity },
@@ -102,24 +93,16 @@ const BESIDE: [Track; 3] = [
         ],
     },
     Track {
-        name: "other",
-        disturbed: false,
-        after_build: false,
-        steps: &[
-            Step { name: "python", run: python_package },
-            Step { name: "instructions", run: instructions },
-            Step { name: "no_std", run: no_std },
-            SUPPLY_CHAIN,
-        ],
-    },
-    Track {
         name: "compiled",
         disturbed: false,
-        after_build: true,
         steps: &[
             CLIPPY,
+            SUPPLY_CHAIN,
+            Step { name: "no_std", run: no_std },
             Step { name: "features", run: features },
             Step { name: "documentation", run: documentation },
+            Step { name: "python", run: python_package },
+            Step { name: "instructions", run: instructions },
         ],
     },
 ];
@@ -137,7 +120,7 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
     let first = FIRST.iter();
     match part {
         Part::All => {
-            run_steps(root, &first.chain([&BUILD_FIRST]).collect::<Vec<_>>())?;
+            run_steps(root, &first.chain([&BUILD]).collect::<Vec<_>>())?;
             run_tracks(root)
         }
         Part::Fast => {
@@ -145,8 +128,7 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
         }
         Part::From(name) => {
             let beside = BESIDE.iter().flat_map(|track| track.steps);
-            let all: Vec<&Step> =
-                first.chain([&BUILD_FIRST, &BUILD]).chain(&MAIN).chain(beside).collect();
+            let all: Vec<&Step> = first.chain([&BUILD]).chain(&BUILT).chain(beside).collect();
             let names: Vec<&str> = all.iter().map(|step| step.name).collect();
             let at = names.iter().position(|step| *step == name);
             run_steps(root, &all[at.ok_or_else(|| one_of("--from", name, &names))?..])
@@ -159,17 +141,13 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
     }
 }
 
-/// Runs [`BUILD`] and [`MAIN`] beside the other tracks; prints the output of each of these at its
-/// end. The other tracks disturb the one in real time: if it fails, its steps from the failed one
-/// on run again after all tracks.
+/// Runs [`BUILT`] beside the other tracks; prints the output of each of these at its end. The other
+/// tracks disturb the one in real time: if it fails, its steps from the failed one on run again
+/// after all tracks.
 fn run_tracks(root: &Path) -> Outcome {
     let messages = test_programs::keep_messages(root)?;
     let mut running = Vec::with_capacity(BESIDE.len());
-    let mut outcome = Ok(());
     for track in &BESIDE {
-        if track.after_build {
-            outcome = run_steps(root, &[&BUILD]);
-        }
         running.push((track, start(track, messages.path())?));
         // All others yield the processors to the first track. Where there is no `renice`, all
         // tracks share them evenly.
@@ -177,7 +155,7 @@ fn run_tracks(root: &Path) -> Outcome {
         let mut renice = Command::new("renice");
         let _ = renice.args(["-n", "19", "-p", &own]).stdout(Stdio::null()).status();
     }
-    outcome = outcome.and_then(|()| run_steps(root, &MAIN.iter().collect::<Vec<_>>()));
+    let mut outcome = run_steps(root, &BUILT.iter().collect::<Vec<_>>());
     let mut again = Vec::new();
     for (track, captured) in running {
         println!("\n=== in the meantime: {}", track.name);
@@ -274,10 +252,6 @@ fn features(root: &Path) -> Outcome {
 
 fn unit_tests(root: &Path) -> Outcome {
     process::must_succeed(process::cargo(root).args(["test", "--workspace", "--lib", "--bins"]))
-}
-
-fn build_first(root: &Path) -> Outcome {
-    test_programs::build_first(root).map(drop)
 }
 
 /// Builds the programs of all tests.
@@ -418,16 +392,9 @@ fn no_std(root: &Path) -> Outcome {
             BARE_METAL[0]
         ),
     }
-    // In a folder of its own, for which no other track waits: with these features nothing is
-    // shared with other builds.
-    let cargo = || {
-        let mut cargo = process::cargo(root);
-        cargo.env("CARGO_TARGET_DIR", metadata.target_directory.join("no_std"));
-        cargo
-    };
-    process::must_succeed(cargo().args(&check))?;
+    process::must_succeed(process::cargo(root).args(&check))?;
     check.extend(["--features".to_owned(), "serde".to_owned()]);
-    process::must_succeed(cargo().args(&check))
+    process::must_succeed(process::cargo(root).args(&check))
 }
 
 /// The first target of [`BARE_METAL`] whose `core` is installed.

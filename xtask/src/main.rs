@@ -33,7 +33,7 @@ cargo xtask <command>
 
   ci [--fast | --track TRACK | --from STEP]
                                everything a change must pass; --fast: format, tidy, clippy, unit \
-                     tests; --track real-time | compiled | other: what runs beside the tests;
+                     tests; --track real-time | compiled: what runs beside the tests;
                                --from: the steps from this one on, one after the other
   tidy                         the rules of the house that no compiler checks
   tidy --count                 lines of source and of tests

@@ -13,17 +13,7 @@ use tempfile::NamedTempFile;
 use crate::process::Captured;
 use crate::{Failure, Outcome, process};
 
-/// The packages with programs of tests that run in real time: folder and name.
-const PACKAGES: [(&str, &str); 6] = [
-    ("cli", "justfull"),
-    ("f1u", "justfull-f1u"),
-    ("live", "justfull-live"),
-    ("net", "justfull-net"),
-    ("proxy", "justfull-proxy"),
-    ("rnis", "justfull-rnis"),
-];
-
-/// Their programs that run in real time: unit tests, named after the package, and files of tests.
+/// Packages and programs of tests that run in real time.
 const REAL_TIME: [&str; 12] = [
     "justfull_live",
     "justfull_net",
@@ -53,16 +43,13 @@ struct Program {
 }
 
 impl Program {
-    /// True of a program of [`PACKAGES`] whose name is in [`REAL_TIME`], alone or before an
-    /// underscore.
+    /// True of a program whose name is in [`REAL_TIME`], alone or before an underscore.
     fn is_real_time(&self) -> bool {
-        let has_some = PACKAGES.iter().any(|(folder, _)| self.folder.ends_with(folder));
-        has_some
-            && REAL_TIME.iter().any(|name| {
-                self.name
-                    .strip_prefix(name)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-            })
+        REAL_TIME.iter().any(|name| {
+            self.name
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        })
     }
 }
 
@@ -127,38 +114,17 @@ fn passes(program: &Program) -> bool {
 /// not call cargo, which would wait for the builds of other tracks.
 pub(super) const MESSAGES: &str = "XTASK_BUILT";
 
-/// Writes cargo's messages of [`build_first`] to a file for [`MESSAGES`].
+/// Writes cargo's messages to a file for [`MESSAGES`].
 pub(super) fn keep_messages(root: &Path) -> Outcome<NamedTempFile> {
     let cannot = |error: io::Error| Failure::Environment(format!("a temporary file: {error}"));
     let file = NamedTempFile::new().map_err(cannot)?;
-    fs::write(&file, build_first(root)?).map_err(cannot)?;
+    fs::write(&file, messages(root)?).map_err(cannot)?;
     Ok(file)
 }
 
-/// Builds what the tracks beside the tests need, once: the programs in real time and `justfull`;
-/// returns cargo's messages. With `report`, which has its default features then, and `unified`,
-/// cargo compiles the same units as for the whole workspace, so that none is compiled twice.
-pub(super) fn build_first(root: &Path) -> Outcome<&'static str> {
-    static BUILT: OnceLock<String> = OnceLock::new();
-    if let Some(built) = BUILT.get() {
-        return Ok(built);
-    }
-    let packages = PACKAGES.iter().map(|(_, package)| *package);
-    let packages = packages.chain(["justfull-report", "justfull-unified"]);
-    let built = build(root, packages.flat_map(|package| ["-p", package]))?;
-    Ok(BUILT.get_or_init(|| built))
-}
-
-/// Builds the programs of the tests of `packages`, which are cargo's arguments; returns cargo's
-/// messages. The build leaves out the examples, which `cargo xtask bench` builds, and the tests in
-/// the documentation, which have a step of their own.
-fn build<'a>(root: &Path, packages: impl IntoIterator<Item = &'a str>) -> Outcome<String> {
-    let mut build = process::cargo(root);
-    build.arg("test").args(packages).args(["--lib", "--bins", "--tests", "--no-run"]);
-    process::stdout_of(build.arg("--message-format=json-render-diagnostics"))
-}
-
-/// Cargo's messages about the build of all tests, which happens once.
+/// Cargo's messages about the build of all tests, which happens once. It leaves out the examples,
+/// which `cargo xtask bench` builds, and the tests in the documentation, which have a step of their
+/// own.
 fn messages(root: &Path) -> Outcome<&'static str> {
     static BUILT: OnceLock<String> = OnceLock::new();
     if let Some(built) = BUILT.get() {
@@ -168,7 +134,11 @@ fn messages(root: &Path) -> Outcome<&'static str> {
         Some(path) => fs::read_to_string(&path).map_err(|error| {
             Failure::Environment(format!("{}: {error}", Path::new(&path).display()))
         })?,
-        None => build(root, ["--workspace"])?,
+        None => {
+            let mut build = process::cargo(root);
+            build.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-run"]);
+            process::stdout_of(build.arg("--message-format=json-render-diagnostics"))?
+        }
     };
     Ok(BUILT.get_or_init(|| built))
 }
@@ -191,25 +161,17 @@ fn program(artifact: Artifact) -> Option<Program> {
 mod tests {
     use super::*;
 
-    fn program(folder: &str, name: &str) -> Program {
-        Program { name: name.into(), executable: PathBuf::new(), folder: folder.into() }
+    fn program(name: &str) -> Program {
+        Program { name: name.into(), executable: PathBuf::new(), folder: PathBuf::new() }
     }
 
     #[test]
-    fn programs_in_real_time_are_known_by_their_packages_and_names() {
-        let real_time = [
-            ("live", "live"),
-            ("cli", "live_proxy"),
-            ("proxy", "justfull_proxy"),
-            ("cli", "guide"),
-        ];
-        for (folder, name) in real_time {
-            assert!(program(&format!("/crates/{folder}"), name).is_real_time(), "{name}");
+    fn programs_in_real_time_are_known_by_their_names() {
+        for name in ["live", "live_proxy", "justfull_proxy", "guide"] {
+            assert!(program(name).is_real_time(), "{name}");
         }
-        for (folder, name) in
-            [("cli", "livery"), ("cli", "campaign"), ("sim", "proxy"), ("c", "guide")]
-        {
-            assert!(!program(&format!("/crates/{folder}"), name).is_real_time(), "{name}");
+        for name in ["livery", "campaign", "justfull_sim", "swarm"] {
+            assert!(!program(name).is_real_time(), "{name}");
         }
     }
 
