@@ -132,7 +132,7 @@ mod tests {
     fn wrong_pools_are_named_with_the_value_and_what_is_allowed() {
         let red = "name = \"red\"\ninterface = \"r1\"\nservers = \"r2\"\n";
         for (text, parts) in [
-            (second("name = \"red\"\n"), &["pools[1].interface", "found ,", "no other pool"][..]),
+            (second("name = \"red\"\n"), &["pools[1].interface", "found \"\",", "no other"][..]),
             (second(&red.replace("r1", "b1")), &["pools[1].interface", "found b1", "no other"]),
             (second(&red.replace("r2", "b2")), &["pools[1].servers", "found b2", "same addresses"]),
             (second(&red.replace("r2", "r1")), &["pools[1].servers", "found r1"]),
