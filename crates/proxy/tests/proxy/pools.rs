@@ -9,9 +9,8 @@
 
 use super::faults::command;
 use super::service::line_of;
-use super::site::{checked, nft, refusals};
+use super::site::{Far, checked, nft, refusals};
 use super::*;
-use nix::sched::{CloneFlags, setns};
 
 const NAMES: [&str; 2] = ["blue", "red"];
 /// Port of both UEs: their connections have the same addresses and ports.
@@ -32,57 +31,33 @@ fn here(text: &str) -> String {
     names.iter().fold(text.to_owned(), |text, (theirs, own)| text.replace(theirs, own))
 }
 
-/// A host with one link to the middle.
-struct Beside(Child);
-
-impl Beside {
-    /// The host with the addresses `own`, behind the middle's interface `name`.
-    fn build(chain: &Chain, name: &str, own: [IpAddr; 2], number: u8) -> Self {
-        let child = chain
-            .inside(Place::Middle, || Command::new("unshare").args(["-n", "sleep", "600"]).spawn());
-        let host = Self(child.expect("it starts"));
-        let id = host.0.id().to_string();
-        until("it has a namespace", || {
-            fs::read_link(format!("/proc/{id}/exe")).is_ok_and(|exe| exe.ends_with("sleep"))
-        });
-        let [v4, v6] = own;
-        let far = format!("nsenter -t {id} -n");
-        for words in [
-            format!("ip link add {name} type veth peer name far netns {id}"),
-            format!("ip addr add 10.47.0.{number}/32 dev {name}"),
-            format!("ip addr add fe80::{number}/64 dev {name} nodad"),
-            format!("ip link set {name} up"),
-            format!("{far} ip link set lo up"),
-            format!("{far} ip addr add {v4}/32 dev far"),
-            format!("{far} ip addr add {v6}/128 dev far nodad"),
-            format!("{far} ip addr add fe80::9/64 dev far nodad"),
-            format!("{far} ip link set far up"),
-            format!("{far} ip route add default via 10.47.0.{number} dev far onlink src {v4}"),
-            format!("{far} ip route add default via fe80::{number} dev far src {v6}"),
-        ] {
-            run(chain, &words);
-        }
-        host
+/// The host with the addresses `own`, behind the middle's interface `name`.
+fn beside(chain: &Chain, name: &str, own: [IpAddr; 2], number: u8) -> Far {
+    let child = chain
+        .inside(Place::Middle, || Command::new("unshare").args(["-n", "sleep", "600"]).spawn());
+    let host = Far(child.expect("it starts"));
+    let id = host.0.id().to_string();
+    until("it has a namespace", || {
+        fs::read_link(format!("/proc/{id}/exe")).is_ok_and(|exe| exe.ends_with("sleep"))
+    });
+    let [v4, v6] = own;
+    let far = format!("nsenter -t {id} -n");
+    for words in [
+        format!("ip link add {name} type veth peer name far netns {id}"),
+        format!("ip addr add 10.47.0.{number}/32 dev {name}"),
+        format!("ip addr add fe80::{number}/64 dev {name} nodad"),
+        format!("ip link set {name} up"),
+        format!("{far} ip link set lo up"),
+        format!("{far} ip addr add {v4}/32 dev far"),
+        format!("{far} ip addr add {v6}/128 dev far nodad"),
+        format!("{far} ip addr add fe80::9/64 dev far nodad"),
+        format!("{far} ip link set far up"),
+        format!("{far} ip route add default via 10.47.0.{number} dev far onlink src {v4}"),
+        format!("{far} ip route add default via fe80::{number} dev far src {v6}"),
+    ] {
+        run(chain, &words);
     }
-
-    fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        let file = fs::File::open(format!("/proc/{}/ns/net", self.0.id())).expect("it lives");
-        thread::scope(|scope| {
-            let entered = scope.spawn(|| {
-                setns(file, CloneFlags::CLONE_NEWNET).expect("it may");
-                work()
-            });
-            entered.join().expect("it ends")
-        })
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ended = self.0.kill();
-        let _status = self.0.wait();
-    }
+    host
 }
 
 /// Runs a command in the middle.
@@ -97,14 +72,14 @@ fn run(chain: &Chain, text: &str) {
 pub(super) struct Pools {
     pub(super) world: World,
     /// The UE and the server of `red`.
-    red: [Beside; 2],
+    red: [Far; 2],
 }
 
 impl Pools {
     pub(super) fn new(settings: &str) -> Self {
         let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
         let sides = [("red-ran", Chain::ue(1), 3), ("red-core", Chain::server(), 4)];
-        let red = sides.map(|(name, own, number)| Beside::build(&chain, name, own, number));
+        let red = sides.map(|(name, own, number)| beside(&chain, name, own, number));
         assert_eq!(routes().len(), 24);
         routes().iter().for_each(|line| run(&chain, line));
         // The tables of the pools alone lead to them.
@@ -401,7 +376,7 @@ fn an_interface_of_a_pool_that_is_made_again_is_served_within_the_units_rights()
     whole(&pools, 1, 1);
     let chain = &pools.world.chain;
     run(chain, "ip link del red-ran");
-    pools.red[0] = Beside::build(chain, "red-ran", Chain::ue(1), 3);
+    pools.red[0] = beside(chain, "red-ran", Chain::ue(1), 3);
     let routes = routes();
     let lost = routes.iter().filter(|line| line.contains("route") && line.contains("red-ran"));
     lost.for_each(|line| run(chain, line));

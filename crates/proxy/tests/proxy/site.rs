@@ -7,7 +7,7 @@ use nix::sched::{CloneFlags, setns};
 use std::net::Ipv4Addr;
 
 /// A host beyond the UE or the server; packets reach it through them, over a link with a small MTU.
-struct Far(Child);
+pub(crate) struct Far(pub(crate) Child);
 
 impl Far {
     const MTU: &str = "1300";
@@ -52,7 +52,7 @@ impl Far {
         far
     }
 
-    fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+    pub(crate) fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let file = fs::File::open(format!("/proc/{}/ns/net", self.0.id())).expect("it lives");
         thread::scope(|scope| {
             let entered = scope.spawn(|| {
