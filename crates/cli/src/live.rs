@@ -248,7 +248,7 @@ fn run(
     });
     let (recorder, capture) = capture.transpose()?.unzip();
     let mut files = Files { capture, reports: None };
-    // Checked: the scenario of a run without reports may have cells that none can name.
+    // A run with reports has checked the names; a run without reports needs none.
     let names = cell_names(&chosen.config).unwrap_or_default();
     let mut stream = ReportStream::new(beside.report_period).of_cells(names);
     let wants_reports = beside.proxy.as_ref().is_some_and(Proxy::wants_reports);

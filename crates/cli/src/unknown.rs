@@ -46,7 +46,7 @@ fn tip(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
     }
 }
 
-/// The option before a value below 0, which is read as an option of its own.
+/// The option before a value below 0. The parser reads such a value as another option.
 fn below_zero(error: &Error, words: &[String]) -> Option<String> {
     let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
         return None;

@@ -162,7 +162,7 @@ fn a_scenario_of_two_cells_is_served_and_its_ue_moves() {
         cell("/rni/v2/queries/rab_info", &cells)
     };
     for (name, number) in [("west", "0000001"), ("east", "0000002"), ("west", "0000001")] {
-        // Between two questions the UE may move on; it comes back.
+        // The UE may move between two requests; it comes back.
         until(name, || named() == name && numbered() == number && named() == name);
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) struct Host {
     // Fields are dropped in this order: no more connections, no more rules, no more routes.
-    /// Of each pool, or without pools of all UEs: one of each family.
+    /// One of each family for each pool; without pools, one of each family for all UEs.
     pub(crate) listeners: Vec<Socket>,
     pub(crate) table: Table,
     pub(crate) delivery: LocalDelivery,

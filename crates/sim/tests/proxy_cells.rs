@@ -146,7 +146,7 @@ fn each_report_is_of_the_cell_that_serves_its_ue_and_a_move_is_in_the_reports() 
     };
     let all = |cell| (1..=300).map(|n| (n, cell)).collect::<Vec<_>>();
     assert_eq!((of_ue(0), of_ue(1)), (all(0), all(1)));
-    // It leaves 20 ms after each decision, and is in no cell for 50 ms.
+    // The UE leaves 20 ms after each decision, and is in no cell for 50 ms.
     let cell = |n: u64| match n {
         ..102 => Some(0),
         102..107 => None,

@@ -2,8 +2,8 @@
 //! CUBIC's, by all that a packet of a whole run costs.
 //!
 //! The program is `senders_bench` in `crates/sim/examples`, which describes the load. Each control
-//! gets a short run and one twice as long, both counted in instructions. The difference over that
-//! of the packets is the cost of one.
+//! gets a short run and one twice as long, both counted in instructions. The instructions of
+//! the second half over its packets are the cost of a packet.
 
 use std::path::Path;
 use std::process::Command;

@@ -288,7 +288,7 @@ fn a_live_run_refuses_cells_without_reports_and_a_scenario_and_a_method_with_a_p
          allowed is a method without one, *",
     );
     for option in ["--reports", "--rnis", "--proxy"] {
-        // No proxy is asked for its configuration before the cells are checked.
+        // The cells are checked before the proxy's configuration is read.
         let value = if option == "--proxy" { "my.toml" } else { "8080" };
         refused(
             &of(&["dual-connectivity", option, value]),

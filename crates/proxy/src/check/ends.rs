@@ -35,7 +35,7 @@ pub(super) struct Ends {
     pub(super) server_side: String,
     /// The server is a neighbour: no router is between.
     pub(super) near: bool,
-    /// The connection is of a pool, whose sockets are bound to the two interfaces.
+    /// True if its sockets are bound to the two interfaces, as those of a pool's connection are.
     pub(super) pooled: bool,
 }
 
