@@ -30,6 +30,8 @@ pub struct LaneView {
     /// Time at which its first waiting packet was enqueued; none in an empty lane, or without
     /// [`Needs::heads`].
     pub head: Option<Instant>,
+    /// On dequeue: the discipline spares the lane, and no packet of it is signalled.
+    pub spared: bool,
 }
 
 impl LaneView {

@@ -130,6 +130,12 @@ forwarded! {
             None
         }
 
+        /// True if the AQM signals no packet of `lane` now.
+        #[inline]
+        fn spares(&self, _lane: Lane) -> bool {
+            false
+        }
+
         /// Appends a packet to `lane`.
         fn push_back(&mut self, lane: Lane, queued: Queued);
 

@@ -277,7 +277,7 @@ fn a_signal_state_belongs_to_its_lane() {
     let view = QueueView {
         backlog_packets: 50,
         backlog_bytes: 75_000,
-        lane: LaneView { bytes: 75_000, head: None },
+        lane: LaneView { bytes: 75_000, ..LaneView::default() },
         ..QueueView::default()
     };
     let packet = Packet { size: 1500, ..Packet::default() };

@@ -41,6 +41,11 @@ fn all() -> Vec<DisciplineConfig> {
             urgent: 1,
             ..lanes::LanesConfig::default()
         }),
+        DisciplineConfig::Lanes(lanes::LanesConfig {
+            lanes: 8,
+            steady: Duration::ZERO,
+            ..lanes::LanesConfig::default()
+        }),
         DisciplineConfig::DualQueue(dual_queue::DualQueueConfig::default()),
     ]
 }

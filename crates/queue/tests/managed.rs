@@ -436,7 +436,7 @@ fn view(backlog_bytes: u64) -> QueueView {
     QueueView {
         backlog_packets: 4,
         backlog_bytes,
-        lane: LaneView { bytes: backlog_bytes, head: None },
+        lane: LaneView { bytes: backlog_bytes, ..LaneView::default() },
         ..QueueView::default()
     }
 }

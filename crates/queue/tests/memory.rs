@@ -79,7 +79,7 @@ fn a_lane_in_use_has_the_stated_bytes() {
     let many = bytes(128, Duration::from_millis(1));
     let of_one = (many - few) as f64 / 64.0;
     println!("{of_one} B a lane");
-    assert!(of_one <= 220.0, "{of_one} B");
+    assert!(of_one <= 280.0, "{of_one} B");
 }
 
 #[test]

@@ -14,8 +14,9 @@ pub struct Variant {
 }
 
 /// Justfull-2 with one of its parts off; `justfull explain lanes` describes the parts.
-const WITHOUT: [(&str, &str); 7] = [
+const WITHOUT: [(&str, &str); 8] = [
     ("without classes", "classes = false"),
+    ("without steady", "steady = \"0s\""),
     ("without reach", "reach = \"0s\""),
     ("without reserve", "reserve = \"15ms\", ceiling = \"15ms\", reach = \"0s\""),
     ("without deadline", "deadline = \"0s\""),
@@ -25,7 +26,7 @@ const WITHOUT: [(&str, &str); 7] = [
 ];
 
 /// Justfull-2 with a lower and a higher value of each of its constants.
-const OTHER: [(&str, &str); 18] = [
+const OTHER: [(&str, &str); 20] = [
     ("target 10ms", "target = \"10ms\""),
     ("target 20ms", "target = \"20ms\""),
     ("interval 50ms", "interval = \"50ms\""),
@@ -44,6 +45,8 @@ const OTHER: [(&str, &str); 18] = [
     ("spacing 16", "spacing = 16"),
     ("reach 30ms", "reach = \"30ms\""),
     ("reach 120ms", "reach = \"120ms\""),
+    ("steady 25ms", "steady = \"25ms\""),
+    ("steady 100ms", "steady = \"100ms\""),
 ];
 
 /// The variants of a study, as the lines of a campaign's file.

@@ -503,7 +503,11 @@ impl Aqm for CoDel {
         if lane < self.config.spared {
             return Verdict::Pass;
         }
-        let verdict = self.control(now, lane, packet, tag, sojourn, view);
+        let verdict = if view.lane.spared {
+            Verdict::Pass
+        } else {
+            self.control(now, lane, packet, tag, sojourn, view)
+        };
         if let Some(reach) = self.reach(lane) {
             reach.on_dequeue(now);
         }
@@ -512,7 +516,7 @@ impl Aqm for CoDel {
         if passed {
             self.passed(now, lane, packet, view.backlog_bytes);
         }
-        if verdict == Verdict::Pass && self.config.is_beyond(packet, sojourn) {
+        if verdict == Verdict::Pass && !view.lane.spared && self.config.is_beyond(packet, sojourn) {
             self.stats.threshold_marks += 1;
             return Verdict::Mark;
         }

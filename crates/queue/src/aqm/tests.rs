@@ -6,7 +6,7 @@ use std::vec::Vec;
 const VIEW: QueueView = QueueView {
     backlog_packets: 1,
     backlog_bytes: 2,
-    lane: LaneView { bytes: 2, head: None },
+    lane: LaneView { bytes: 2, head: None, spared: false },
     other: None,
     limit: Limit::Unlimited,
     oldest: None,

@@ -56,6 +56,7 @@
 
 pub mod lanes;
 mod slots;
+mod steady;
 
 use super::{Discipline, DisciplineSettings, Lane, Queued, Victim};
 use crate::aqm::AqmConfig;

@@ -50,7 +50,10 @@ impl Account {
         QueueView {
             backlog_packets: self.backlog_packets(),
             backlog_bytes: self.backlog_bytes(),
-            lane: LaneView { bytes: lane_bytes.unwrap_or(self.backlog_bytes()), head: None },
+            lane: LaneView {
+                bytes: lane_bytes.unwrap_or(self.backlog_bytes()),
+                ..LaneView::default()
+            },
             other: None,
             limit: self.limit,
             oldest: self.oldest(),

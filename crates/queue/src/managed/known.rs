@@ -259,7 +259,8 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     /// The AQM's decision on `packet`, which leaves the head of `lane` with the AQM's note `tag`.
     #[inline(always)]
     pub(super) fn judge(&mut self, now: Instant, lane: Lane, packet: &Packet, tag: Tag) -> Fate {
-        let view = self.view(now, lane);
+        let mut view = self.view(now, lane);
+        view.lane.spared = A::ANYTHING && self.discipline.spares(lane);
         let from = match A::ANYTHING {
             true => self.account.waits_from(packet.enqueued),
             false => packet.enqueued,
@@ -298,7 +299,7 @@ impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
         let head = |lane| enqueued(lane).map(|at| self.account.waits_from(at));
         let other = |lane| {
             let bytes = self.discipline.lane_bytes(lane).unwrap_or_default();
-            LaneView { bytes, head: head(lane) }
+            LaneView { bytes, head: head(lane), spared: false }
         };
         QueueView {
             lane: LaneView { head: head(lane), ..view.lane },

@@ -31,7 +31,7 @@ fn ask_tagged(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn, behind: u32, ta
     let view = QueueView {
         backlog_packets: behind,
         backlog_bytes: u64::from(behind) * MTU,
-        lane: LaneView { bytes: u64::from(behind) * MTU, head: None },
+        lane: LaneView { bytes: u64::from(behind) * MTU, ..LaneView::default() },
         ..QueueView::default()
     };
     codel.on_dequeue(at(ms), &view, 0, &packet, tag, Duration::from_millis(waited))

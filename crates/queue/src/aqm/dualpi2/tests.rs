@@ -21,7 +21,7 @@ fn dequeue(aqm: &mut DualPi2, ecn: Ecn, t: u64, waited: u64) -> Verdict {
     let view = QueueView {
         backlog_packets: 20,
         backlog_bytes: 30_000,
-        lane: LaneView { bytes: 30_000, head: None },
+        lane: LaneView { bytes: 30_000, ..LaneView::default() },
         other: Some(LaneView::default()),
         ..QueueView::default()
     };

@@ -7,18 +7,23 @@
 //!   and their packets are never signalled: a call does not react to signals. An operator polices
 //!   these flows (TS 23.501 section 5.7.2: GBR and priority level).
 //! - All others: each lane has a CoDel with a reserve ([`crate::aqm::codel`]), which grows with the
-//!   round trip of the lane's sender up to `reach`.
+//!   round trip of the lane's sender up to `reach`. Lanes of flows that do not fill their queues
+//!   are *steady* (the module `steady`): they go before the other lanes of this class, with at most
+//!   half of the rate, and are never signalled.
 //!
 //! A packet that finds the queue full costs the largest lane of the others packets from its head,
 //! and an urgent lane only while no other holds any.
 //!
 //! Defaults: at most 512 lanes a class; CoDel's as the method Justfull has them, chosen on its
-//! channels; `reach` on cases drawn from the seeds 1 and 2. `tests/memory.rs` has the memory of a
+//! channels; `reach` on cases drawn from the seeds 1 and 2, `steady` from 401 and 402.
+//! `tests/memory.rs` has the memory of a
 //! lane.
 //!
-//! Known weaknesses: an urgent flow that fills the radio starves the others. Within a class shares
-//! are equal, so a video call in a QoS flow with many downloads gets no more than one of them.
+//! Known weaknesses: an urgent flow that fills the radio starves the others. A video call that
+//! begins while the radio is slower than it, or that needs over half of the rate, gets one share
+//! like a download.
 
+use super::steady::Steady;
 use super::{FqCoDel, FqCoDelConfig, Turns};
 use crate::aqm::AqmConfig;
 use crate::aqm::CoDelConfig;
@@ -48,8 +53,9 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "Flows are hashed to lanes, which take turns by share: a flow that sends less than its \
            share goes first. Lanes of QoS flows with a better priority than the last of their UE \
            go before all others, and are never signalled. Each other lane has its own CoDel with \
-           a reserve that grows with its sender's round trip. A full queue drops from the head \
-           of the lane with most bytes.",
+           a reserve that grows with its sender's round trip. Of these lanes the steady ones, \
+           which run empty again and again, go first with at most half of the rate, and are not \
+           signalled. A full queue drops from the head of the lane with most bytes.",
     sources: "This project; RFC 8290; Golestani 1994",
     deviations: "None.",
     params: LanesConfig::params,
@@ -84,6 +90,13 @@ params! {
         spacing: u32 as "packets" = 8, stated("0 to 1000");
         /// Greatest reserve of a lane: half of its sender's round trip as measured at the lane.
         reach: Duration = Duration::from_millis(60), stated("0s for off, else reserve to 1s");
+        /// A lane of others is steady until it has held packets for this long: it goes first, and
+        /// is never signalled; 0s for off.
+        steady: Duration = Duration::from_millis(50),
+            rule("0s for off, else 10ms to 1s", |c| {
+                let allowed = Duration::from_millis(10)..=Duration::from_secs(1);
+                c.steady.is_zero() || allowed.contains(&c.steady)
+            }), "longer than a burst of a slot, shorter than a user bears";
         /// Mark packets that are ECN-capable in place of dropping them.
         ecn: bool = true;
     }
@@ -118,6 +131,11 @@ pub struct Lanes {
     urgent_qfis: u64,
     urgent: FqCoDel,
     others: FqCoDel,
+    steady: Steady,
+    /// The lane in turn goes before the other lanes of its class.
+    goes_first: bool,
+    /// A packet of the others was given back and is the next.
+    given_back: bool,
 }
 
 impl Lanes {
@@ -138,6 +156,9 @@ impl Lanes {
             urgent_qfis: config.urgent,
             urgent: FqCoDel::pooled(&class, key)?,
             others: FqCoDel::pooled(&class, key)?,
+            steady: Steady::new(config.steady),
+            goes_first: false,
+            given_back: false,
         })
     }
 
@@ -178,17 +199,26 @@ impl Discipline for Lanes {
     }
 
     fn push_back(&mut self, lane: Lane, queued: Queued) {
+        if lane >= self.number {
+            let Packet { enqueued, flow_hash, size, .. } = queued.packet;
+            let lane = lane - self.number;
+            let is_empty = self.others.head(lane).is_none();
+            self.steady.arrives(enqueued, lane, flow_hash, size, is_empty);
+        }
         let (class, lane) = self.class(lane);
         class.push_back(lane, queued);
     }
 
     fn push_front(&mut self, lane: Lane, queued: Queued) {
+        self.given_back |= lane >= self.number;
         let (class, lane) = self.class(lane);
         class.push_front(lane, queued);
     }
 
     fn turn(&self) -> Option<Lane> {
-        let others = || self.others.turn().map(|lane| lane + self.number);
+        let holds = |lane| self.others.head(lane).map(|queued| queued.packet.size);
+        let steady = || if self.given_back { None } else { self.steady.turn(holds) };
+        let others = || steady().or_else(|| self.others.turn()).map(|lane| lane + self.number);
         self.urgent.turn().or_else(others)
     }
 
@@ -196,8 +226,15 @@ impl Discipline for Lanes {
         if self.urgent.len() > 0 {
             return self.urgent.advance();
         }
-        let lane = self.others.advance()?;
+        let holds = |lane| self.others.head(lane).map(|queued| queued.packet.size);
+        let steady = if self.given_back { None } else { self.steady.advance(holds) };
+        self.goes_first = steady.is_some();
+        let lane = steady.or_else(|| self.others.advance())?;
         Some(lane + self.number)
+    }
+
+    fn spares(&self, lane: Lane) -> bool {
+        lane >= self.number && self.steady.is_steady(lane - self.number)
     }
 
     fn head(&self, lane: Lane) -> Option<&Queued> {
@@ -211,6 +248,14 @@ impl Discipline for Lanes {
     }
 
     fn served(&mut self, lane: Lane, size: u32) {
+        if lane >= self.number {
+            self.given_back = false;
+            if core::mem::take(&mut self.goes_first) {
+                self.steady.served_first(lane - self.number, size);
+                return;
+            }
+            self.steady.served(size);
+        }
         let (class, lane) = self.class(lane);
         class.served(lane, size);
     }
@@ -245,6 +290,7 @@ impl Discipline for Lanes {
     fn reserve(&mut self, packets: usize) {
         self.urgent.reserve(packets);
         self.others.reserve(packets);
+        self.steady.reserve(self.number.into());
     }
 }
 
@@ -299,6 +345,7 @@ mod tests {
     fn the_lanes_codel_spares_the_urgent_class_and_has_the_settings_of_the_queue() {
         let config = LanesConfig { lanes: 64, ecn: false, ..LanesConfig::default() };
         let codel = config.codel();
+        assert!(LanesConfig { steady: Duration::from_millis(9), ..config }.validate().is_err());
         assert_eq!((codel.spared, codel.reach, codel.ecn), (64, config.reach, false));
         let mut changed = config;
         changed.serve_first(0b110);
@@ -306,5 +353,57 @@ mod tests {
         let mut plain = LanesConfig { classes: false, ..config };
         plain.serve_first(0b110);
         assert_eq!(plain.urgent, 0);
+    }
+
+    #[test]
+    fn without_steady_lanes_take_turns_as_by_share() {
+        let config = LanesConfig { steady: Duration::ZERO, ..LanesConfig::default() };
+        let class = FqCoDelConfig {
+            lanes: config.lanes,
+            quantum: Bytes(300),
+            turns: Turns::ByShare,
+            ..FqCoDelConfig::default()
+        };
+        let mut lanes = Lanes::new(&config, 5).expect("sound");
+        let mut plain = FqCoDel::pooled(&class, 5).expect("sound");
+        let mut rng = justfull_base::Rng::from_key(3);
+        for _ in 0..5000 {
+            if rng.chance(0.5) {
+                let packet = queued(9, rng.below(20) as u32, 40 + rng.below(1460) as u32);
+                let lane = plain.lane_of(&packet.packet);
+                plain.push_back(lane, packet);
+                assert_eq!(push(&mut lanes, packet), lane + 512);
+            }
+            let (own, other) = (lanes.advance(), plain.advance());
+            assert_eq!(own, other.map(|lane| lane + 512));
+            let (Some(own), Some(other)) = (own, other) else { continue };
+            let packet = plain.pop(other).expect("it is active");
+            assert_eq!(lanes.pop(own), Some(packet));
+            assert!(!lanes.spares(own));
+            if rng.chance(0.9) {
+                lanes.served(own, packet.packet.size);
+                plain.served(other, packet.packet.size);
+            }
+        }
+    }
+
+    #[test]
+    fn a_new_flow_goes_before_a_lane_that_stands_and_is_spared() {
+        let mut lanes = lanes();
+        let at = |ms| justfull_base::Instant::ZERO + Duration::from_millis(ms);
+        let sent = |flow, ms| {
+            let mut sent = queued(9, flow, 1000);
+            sent.packet.enqueued = at(ms);
+            sent
+        };
+        let download = (1..80).map(|ms| push(&mut lanes, sent(3, ms))).last().expect("some");
+        assert!(!lanes.spares(download));
+        let game = (0..5).map(|_| push(&mut lanes, sent(4, 80))).last().expect("five");
+        assert!(lanes.spares(game));
+        for expected in [game, game, game, game, game, download] {
+            assert_eq!((lanes.turn(), lanes.advance()), (Some(expected), Some(expected)));
+            let packet = lanes.pop(expected).expect("it is active").packet;
+            lanes.served(expected, packet.size);
+        }
     }
 }
