@@ -111,6 +111,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
             limit: UplinkConfig::LIMIT,
             grants: None,
             stack: None,
+            cell_aqm: None,
         },
         duration: Duration::from_secs(60),
         warmup: Duration::ZERO,

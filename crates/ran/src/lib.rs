@@ -49,7 +49,7 @@ pub use harq::HarqConfig;
 pub use limiter::{F1Config, LimiterNode};
 pub use mac::{
     AccessCounts, BytesConfig, CarrierUse, DchConfig, HsdpaConfig, LogicalChannelConfig, MacConfig,
-    PacketsConfig, RbConfig, UplinkAccess, UplinkMacConfig,
+    PacketsConfig, RbConfig, Reported, UplinkAccess, UplinkMacConfig,
 };
 pub use pdcp::PdcpConfig;
 pub use prefix::Prefix;

@@ -26,8 +26,8 @@ mod turns;
 mod uplink;
 
 pub use uplink::{
-    AccessCounts, BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig, UPLINK_DOCS,
-    UplinkAccess,
+    AccessCounts, BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, Reported, SrConfig,
+    UPLINK_DOCS, UplinkAccess,
 };
 
 pub use rb::CarrierUse;
@@ -207,6 +207,11 @@ forwarded! {
 
         /// Counts of UEs and scheduler so far; only an uplink has them.
         fn access_counts(&self) -> Option<AccessCounts> {
+            None
+        }
+
+        /// The last buffer status report of the UE in place `ue`; only an uplink has it.
+        fn reported(&self, _ue: u32) -> Option<Reported> {
             None
         }
     }

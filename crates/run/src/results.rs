@@ -426,7 +426,8 @@ pub struct UplinkResult {
     /// Packets that reached their servers.
     pub delivered: u64,
     /// Packets dropped at a full queue of a UE or, in a live run, for lack of a packet buffer. With
-    /// a stack: packets dropped for any reason, filtered acknowledgements included.
+    /// a stack: packets dropped for any reason, filtered acknowledgements included. With
+    /// `uplink.cell_aqm`: received packets that it dropped, too.
     pub overflow_drops: u64,
     /// Bytes of these packets.
     pub overflow_bytes: u64,
@@ -438,6 +439,20 @@ pub struct UplinkResult {
     /// The stack of the uplink, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<UplinkStackResult>,
+    /// The base station's AQM for the UEs' queues, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell_aqm: Option<CellAqmResult>,
+}
+
+/// Actions of the base station's AQM for the UEs' queues, over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CellAqmResult {
+    /// Packets marked.
+    pub marked: u64,
+    /// Packets dropped after they had been received.
+    pub dropped: u64,
+    /// Bytes of these packets.
+    pub dropped_bytes: u64,
 }
 
 /// Counts of the UEs and the scheduler of an uplink with a stack, over the whole run.

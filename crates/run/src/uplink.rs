@@ -24,22 +24,26 @@
 //! power headroom, more than one logical channel (no prioritisation among QoS flows), and UEs that
 //! compete for uplink resources. The grant delay stands for all processing.
 
+mod cell_aqm;
 mod chain;
+mod chained;
 mod config;
 mod docs;
 mod opportunities;
 
+pub use cell_aqm::{CellAqmConfig, DOC as CELL_AQM_DOC};
 pub use config::{Fate, GrantConfig, NO_FLOW, UplinkConfig, UplinkKind, UplinkStack, Way};
 pub use docs::DOC;
 
-use self::chain::{Carried, Chain, Left};
+use self::cell_aqm::CellAqm;
+use self::chain::{Carried, Chain};
 use crate::cells::CellsConfig;
 use crate::results::UplinkResult;
 use crate::timers::Timers;
 use crate::times::Times;
 use crate::wire::{Wire, Wires};
 
-use justfull_base::{BitRate, ConfigError, Dscp, Duration, Instant, Rng};
+use justfull_base::{BitRate, ConfigError, Dscp, Duration, Ecn, Instant, Rng};
 use justfull_ran::{FiveTuple, StackConfig, StatusWay, UplinkAccess};
 use justfull_tcp::Ack;
 use justfull_tcp::media::MediaReport;
@@ -81,6 +85,8 @@ struct Waiting<T> {
     entered: Instant,
     size: u32,
     wire: u32,
+    flow: u32,
+    ecn: Ecn,
     item: T,
 }
 
@@ -128,6 +134,8 @@ pub struct Uplink<T> {
     counts: Counts,
     waits: Times,
     chain: Option<Box<Chain<T>>>,
+    /// The base station's AQM for the UEs' queues.
+    cell_aqm: Option<Box<CellAqm>>,
     /// Requests and grants that have not reached the cell yet; none unless UEs have DRX.
     accesses: Option<Vec<UplinkAccess>>,
 }
@@ -142,7 +150,7 @@ impl<T: Copy> Uplink<T> {
         warmup: Instant,
         seed: u64,
     ) -> Self {
-        let free = config.rate.0 == 0 && config.grants.is_none() && config.stack.is_none();
+        let free = config.is_free();
         let buffer = |ue: usize| Buffer {
             queue: VecDeque::new(),
             bytes: 0,
@@ -169,43 +177,58 @@ impl<T: Copy> Uplink<T> {
             counts: Counts::default(),
             waits: Times::new(),
             chain: None,
+            cell_aqm: None,
             accesses: None,
         }
     }
 
-    /// Builds the uplink's stack of `config`, if it has one.
-    ///
-    /// # Errors
-    /// The field of the stack outside its bounds.
-    pub fn with_stack(mut self, config: &UplinkConfig) -> Result<Self, ConfigError> {
-        if let Some(stack) = &config.stack {
-            let chain = Chain::new(&stack.chain, stack.ack_filter);
-            self.chain = Some(Box::new(chain.map_err(|e| e.within("uplink.stack"))?));
+    /// Builds the base station's AQM of `config`, if it has one and the uplink is a bottleneck.
+    fn with_cell_aqm(mut self, config: &UplinkConfig) -> Result<Self, ConfigError> {
+        if let Some(aqm) = config.cell_aqm.as_ref().filter(|_| !config.is_free()) {
+            let aqm = CellAqm::new(aqm, self.buffers.len());
+            self.cell_aqm = Some(Box::new(aqm.map_err(|e| e.within("uplink.cell_aqm"))?));
         }
         Ok(self)
     }
 
-    /// Gives the UEs of `cells` the stack of `config`, if it has one; `common` has the settings
-    /// that all cells share.
+    /// Builds the uplink's stack and the base station's AQM of `config`, if it has them.
     ///
     /// # Errors
-    /// The field of the stack outside its bounds.
+    /// The field of either outside its bounds.
+    pub fn with_stack(self, config: &UplinkConfig) -> Result<Self, ConfigError> {
+        let mut uplink = self.with_cell_aqm(config)?;
+        if let Some(stack) = &config.stack {
+            let chain = Chain::new(&stack.chain, stack.ack_filter);
+            uplink.chain = Some(Box::new(chain.map_err(|e| e.within("uplink.stack"))?));
+        }
+        Ok(uplink)
+    }
+
+    /// Gives the UEs of `cells` the stack of `config`, if it has one, and the base stations its
+    /// AQM; `common` has the settings that all cells share.
+    ///
+    /// # Errors
+    /// The field of either outside its bounds.
     pub fn with_stacks(
-        mut self,
+        self,
         config: &UplinkConfig,
         cells: &CellsConfig,
         common: &StackConfig,
     ) -> Result<Self, ConfigError> {
+        let mut uplink = self.with_cell_aqm(config)?;
         if let Some(stack) = &config.stack {
             let chain = Chain::of_cells(&stack.chain, stack.ack_filter, cells, common);
-            self.chain = Some(Box::new(chain.map_err(|e| e.within("uplink.stack"))?));
+            uplink.chain = Some(Box::new(chain.map_err(|e| e.within("uplink.stack"))?));
         }
-        Ok(self)
+        Ok(uplink)
     }
 
-    /// Opens a flow of `ue` with the 5-tuple of its downlink, if the uplink is a stack. Flows are
-    /// numbered in the order of opening, as in the cell.
+    /// Opens a flow of `ue` with the 5-tuple of its downlink, for a stack or the base station's
+    /// AQM. Flows are numbered in the order of opening, as in the cell.
     pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
+        if let Some(aqm) = &mut self.cell_aqm {
+            aqm.open_flow(tuple);
+        }
         if let Some(chain) = &mut self.chain {
             chain.open_flow(ue, tuple, dscp);
         }
@@ -350,7 +373,8 @@ impl<T: Copy> Uplink<T> {
         if self.chain.is_some() {
             return self.enter_chain(now, Carried { entered: now, size, way, item });
         }
-        let (ue, packet) = (way.ue, Waiting { entered: now, size, wire: way.wire, item });
+        let Way { ue, wire, flow, ecn, .. } = way;
+        let packet = Waiting { entered: now, size, wire, flow, ecn, item };
         let buffer = &mut self.buffers[ue as usize];
         if buffer.bytes + u64::from(packet.size) > self.limit {
             self.count_drop(packet.size);
@@ -364,55 +388,11 @@ impl<T: Copy> Uplink<T> {
         true
     }
 
-    /// A packet enters the stack; false if the stack drops it at once.
-    fn enter_chain(&mut self, now: Instant, carried: Carried<T>) -> bool {
-        let Some(chain) = &mut self.chain else { return false };
-        let taken = chain.push(now, carried);
-        self.opportunities.arm(0, chain.next().max(now));
-        if !taken {
-            self.count_drop(carried.size);
-        }
-        taken
-    }
-
-    /// Does the stack's work up to `now` and puts its packets on the wire. `ended` gets the fate of
-    /// each packet and returns true for a lost packet that must be sent again.
-    fn run_chain(&mut self, now: Instant, ended: &mut dyn FnMut(Instant, &T, Fate) -> bool) {
-        while self.opportunities.pop(now).is_some() {}
-        while let Some(carried) = self.chain.as_mut().and_then(|chain| chain.due_again(now)) {
-            self.counts.entered += 1;
-            if !self.enter_chain(now, carried)
-                && let Some(chain) = &mut self.chain
-            {
-                chain.send_again(now, carried);
-            }
-        }
-        let Some(chain) = &mut self.chain else { return };
-        chain.wake(now);
-        if let Some(accesses) = &mut self.accesses {
-            accesses.extend(chain.take_accesses());
-        }
-        while let Some(Left { at, carried, fate, .. }) = chain.left() {
-            let Carried { entered, size, way, ref item } = carried;
-            let again = ended(entered, item, fate);
-            if let Fate::Sent { .. } = fate {
-                if entered >= self.warmup {
-                    self.waits.record(at.since(entered));
-                }
-                self.wires.push(at, way.wire, size, *item);
-                continue;
-            }
-            self.counts.dropped += 1;
-            self.counts.dropped_bytes += u64::from(size);
-            if again {
-                chain.send_again(now, carried);
-            }
-        }
-        self.opportunities.arm(0, chain.next().max(now));
-    }
-
     /// Reuses the number of an ended flow for another flow.
     pub fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
+        if let Some(aqm) = &mut self.cell_aqm {
+            aqm.reopen_flow(number, tuple);
+        }
         if let Some(chain) = &mut self.chain {
             chain.reopen_flow(number, ue, tuple, dscp);
         }
@@ -422,6 +402,12 @@ impl<T: Copy> Uplink<T> {
     #[must_use]
     pub fn is_stack(&self) -> bool {
         self.chain.is_some()
+    }
+
+    /// True if the base station has an AQM for the UEs' queues.
+    #[must_use]
+    pub fn has_cell_aqm(&self) -> bool {
+        self.cell_aqm.is_some()
     }
 
     /// True if the uplink is no bottleneck: a UE's packets are on the wire at once.
@@ -508,6 +494,7 @@ impl<T: Copy> Uplink<T> {
             queued,
             wait: self.waits.finish(),
             stack: self.chain.as_ref().map(|chain| chain.result()),
+            cell_aqm: self.cell_aqm.as_ref().map(|aqm| aqm.counts()),
         }
     }
 

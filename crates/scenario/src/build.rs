@@ -76,6 +76,10 @@ pub(super) fn world(
             limit: file.uplink.limit,
             grants: file.uplink.grants.clone(),
             stack: None,
+            cell_aqm: file
+                .uplink
+                .cell_aqm
+                .map(|aqm| aqm.later_by(file.rlc.report_delay + file.rlc.f1.delay)),
         },
         cells,
         proxy: file.proxy.clone(),

@@ -4,6 +4,7 @@ use super::{Job, Scenario, ScenarioError, Table, Value};
 use crate::keys;
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::param::Form;
+use justfull_run::CellAqmConfig;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +25,8 @@ const FIRST: usize = 2;
 const NAMED: usize = 3;
 /// Values of a layer without an algorithm of its own.
 pub(super) const PLAIN: [&str; 6] = ["", "none", "fifo", "drop_tail", "unlimited", "unpaced"];
+/// A table without a kind that is one value.
+const CELL_AQM: &str = "uplink.cell_aqm";
 /// Keys of a scenario that do not affect its world.
 const ABOUT: [&str; 8] =
     ["title", "description", "methods", "seed", "runs", "sweep", "variant", "duration"];
@@ -78,7 +81,9 @@ fn below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
 fn leaves(value: Value, path: String, found: &mut BTreeMap<String, Value>) {
     match value {
         // The kind of the uplink is no algorithm: its stack has settings of its own.
-        Value::Table(table) if !table.contains_key("kind") || path == "uplink" => {
+        Value::Table(table)
+            if path != CELL_AQM && !table.contains_key("kind") || path == "uplink" =>
+        {
             for (key, value) in table {
                 leaves(value, format!("{path}.{key}"), found);
             }
@@ -127,14 +132,17 @@ pub(super) fn in_words(path: &str, value: &Value, swept: &[&str]) -> String {
     if swept.contains(&path) {
         return "swept".into();
     }
+    let within: Vec<&str> = swept.iter().filter_map(|other| below(other, path)).collect();
+    if let Some(table) = value.as_table().filter(|_| path == CELL_AQM) {
+        return of_kind(&CellAqmConfig::params(), table, &within).join(", ");
+    }
     let Some((kind, table)) =
         value.as_table().and_then(|table| Some((table.get("kind")?.as_str()?, table)))
     else {
         return plain(value);
     };
-    let swept: Vec<&str> = swept.iter().filter_map(|other| below(other, path)).collect();
     let settings: Vec<String> =
-        doc(path, kind).map(|doc| of_kind(&doc.params(), table, &swept)).unwrap_or_default();
+        doc(path, kind).map(|doc| of_kind(&doc.params(), table, &within)).unwrap_or_default();
     if settings.is_empty() { kind.into() } else { format!("{kind} ({})", settings.join(", ")) }
 }
 

@@ -169,6 +169,7 @@ pub fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Duration) -> 
             limit: UplinkConfig::LIMIT,
             grants: None,
             stack: None,
+            cell_aqm: None,
         },
         duration,
         warmup: Duration::from_nanos(duration.as_nanos() / 5),

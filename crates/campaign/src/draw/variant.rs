@@ -3,58 +3,68 @@
 use serde::Deserialize;
 use std::fmt::Write as _;
 
-/// Justfull-2 with other settings of its lanes.
+/// Justfull-2 with other settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     /// The name of the variant.
     pub name: String,
     /// The settings of the discipline `lanes`.
+    #[serde(default)]
     pub lanes: toml::Table,
+    /// The settings of `uplink.cell_aqm`.
+    #[serde(default)]
+    pub cell_aqm: toml::Table,
+    /// Leave `uplink.cell_aqm` out.
+    #[serde(default)]
+    pub without_cell_aqm: bool,
 }
 
 /// Justfull-2 with one of its parts off; `justfull explain lanes` describes the parts.
-const WITHOUT: [(&str, &str); 8] = [
-    ("without classes", "classes = false"),
-    ("without steady", "steady = \"0s\""),
-    ("without reach", "reach = \"0s\""),
-    ("without reserve", "reserve = \"15ms\", ceiling = \"15ms\", reach = \"0s\""),
-    ("without deadline", "deadline = \"0s\""),
-    ("without dip", "dip = \"0s\""),
-    ("without spacing", "spacing = 0"),
-    ("without marks", "ecn = false"),
+const WITHOUT: [(&str, &str); 9] = [
+    ("without cell_aqm", "without_cell_aqm = true"),
+    ("without classes", "lanes = { classes = false }"),
+    ("without steady", "lanes = { steady = \"0s\" }"),
+    ("without reach", "lanes = { reach = \"0s\" }"),
+    ("without reserve", "lanes = { reserve = \"15ms\", ceiling = \"15ms\", reach = \"0s\" }"),
+    ("without deadline", "lanes = { deadline = \"0s\" }"),
+    ("without dip", "lanes = { dip = \"0s\" }"),
+    ("without spacing", "lanes = { spacing = 0 }"),
+    ("without marks", "lanes = { ecn = false }"),
 ];
 
 /// Justfull-2 with a lower and a higher value of each of its constants.
-const OTHER: [(&str, &str); 20] = [
-    ("target 10ms", "target = \"10ms\""),
-    ("target 20ms", "target = \"20ms\""),
-    ("interval 50ms", "interval = \"50ms\""),
-    ("interval 200ms", "interval = \"200ms\""),
-    ("reserve 15ms", "reserve = \"15ms\""),
-    ("reserve 40ms", "reserve = \"40ms\""),
-    ("ceiling 25ms", "ceiling = \"25ms\""),
-    ("ceiling 90ms", "ceiling = \"90ms\""),
-    ("memory 10s", "memory = \"10s\""),
-    ("memory 90s", "memory = \"90s\""),
-    ("deadline 60ms", "deadline = \"60ms\""),
-    ("deadline 180ms", "deadline = \"180ms\""),
-    ("dip 1s", "dip = \"1s\""),
-    ("dip 4s", "dip = \"4s\""),
-    ("spacing 4", "spacing = 4"),
-    ("spacing 16", "spacing = 16"),
-    ("reach 30ms", "reach = \"30ms\""),
-    ("reach 120ms", "reach = \"120ms\""),
-    ("steady 25ms", "steady = \"25ms\""),
-    ("steady 100ms", "steady = \"100ms\""),
+const OTHER: [(&str, &str); 22] = [
+    ("target 10ms", "lanes = { target = \"10ms\" }"),
+    ("target 20ms", "lanes = { target = \"20ms\" }"),
+    ("interval 50ms", "lanes = { interval = \"50ms\" }"),
+    ("interval 200ms", "lanes = { interval = \"200ms\" }"),
+    ("reserve 15ms", "lanes = { reserve = \"15ms\" }"),
+    ("reserve 40ms", "lanes = { reserve = \"40ms\" }"),
+    ("ceiling 25ms", "lanes = { ceiling = \"25ms\" }"),
+    ("ceiling 90ms", "lanes = { ceiling = \"90ms\" }"),
+    ("memory 10s", "lanes = { memory = \"10s\" }"),
+    ("memory 90s", "lanes = { memory = \"90s\" }"),
+    ("deadline 60ms", "lanes = { deadline = \"60ms\" }"),
+    ("deadline 180ms", "lanes = { deadline = \"180ms\" }"),
+    ("dip 1s", "lanes = { dip = \"1s\" }"),
+    ("dip 4s", "lanes = { dip = \"4s\" }"),
+    ("spacing 4", "lanes = { spacing = 4 }"),
+    ("spacing 16", "lanes = { spacing = 16 }"),
+    ("reach 30ms", "lanes = { reach = \"30ms\" }"),
+    ("reach 120ms", "lanes = { reach = \"120ms\" }"),
+    ("steady 25ms", "lanes = { steady = \"25ms\" }"),
+    ("steady 100ms", "lanes = { steady = \"100ms\" }"),
+    ("cell_aqm target 15ms", "cell_aqm = { target = \"15ms\" }"),
+    ("cell_aqm target 60ms", "cell_aqm = { target = \"60ms\" }"),
 ];
 
 /// The variants of a study, as the lines of a campaign's file.
 #[must_use]
 pub fn tables(of_parts: bool) -> String {
     let variants: &[(&str, &str)] = if of_parts { &WITHOUT } else { &OTHER };
-    let table = |(name, lanes): &(&str, &str)| {
-        format!("[[draw.variant]]\nname = \"{name}\"\nlanes = {{ {lanes} }}\n")
+    let table = |(name, settings): &(&str, &str)| {
+        format!("[[draw.variant]]\nname = \"{name}\"\n{settings}\n")
     };
     variants.iter().map(table).collect()
 }
@@ -68,19 +78,26 @@ pub fn names(of_parts: bool) -> impl Iterator<Item = String> {
 impl Variant {
     /// Its two methods in a scenario: lanes in the RLC, and lanes in SDAP for a split CU and DU.
     pub(super) fn toml(&self) -> String {
-        let Self { name, lanes } = self;
+        let Self { name, lanes, cell_aqm, without_cell_aqm } = self;
         let mut toml = String::new();
         let settings: String =
             lanes.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
         let lanes = format!("{{ kind = \"lanes\"{settings} }}");
+        let aqm = if *without_cell_aqm {
+            String::new()
+        } else {
+            let settings: Vec<_> =
+                cell_aqm.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            format!("\"uplink.cell_aqm\" = {{ {} }}\n", settings.join(", "))
+        };
         // Writing to a string cannot fail.
         let _ = write!(
             toml,
             "[[method]]\nname = \"{name}\"\ntitle = \"Justfull-2 {name}\"\n[method.set]\n\
-             \"rlc.queue.discipline\" = {lanes}\n\
+             \"rlc.queue.discipline\" = {lanes}\n{aqm}\
              [[method]]\nname = \"{name}-split\"\ntitle = \"Justfull-2-split {name}\"\n\
              [method.set]\n\"rlc.limiter\" = {{ kind = \"hedge\" }}\n\
-             \"sdap.queue.discipline\" = {lanes}\n"
+             \"sdap.queue.discipline\" = {lanes}\n{aqm}"
         );
         toml
     }

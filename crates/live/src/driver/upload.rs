@@ -26,7 +26,11 @@ impl<P: Port> Live<P> {
     /// `ue` sends `datagram`, which is in buffer `handle`.
     pub(super) fn send_up(&mut self, stamp: Instant, ue: u32, mut datagram: Datagram, handle: u64) {
         let mut flow = None;
-        if self.delays.len() > 1 || self.uploads || self.uplink.is_stack() {
+        if self.delays.len() > 1
+            || self.uploads
+            || self.uplink.is_stack()
+            || self.uplink.has_cell_aqm()
+        {
             self.fragments_up.complete(&mut datagram);
             flow = self.flows.up(&datagram.tuple);
         }

@@ -16,6 +16,7 @@ mod prioritisation;
 mod sending;
 mod settings;
 
+pub use self::levels::Reported;
 pub use self::settings::{
     BsrConfig, ConfiguredGrantConfig, LogicalChannelConfig, SrConfig, UPLINK_DOCS, UplinkMacConfig,
 };
@@ -369,5 +370,9 @@ impl SlotService for UplinkMac {
 
     fn access_counts(&self) -> Option<AccessCounts> {
         Some(self.counts)
+    }
+
+    fn reported(&self, ue: u32) -> Option<Reported> {
+        Some(self.ues[ue as usize].known.reported)
     }
 }

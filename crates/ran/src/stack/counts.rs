@@ -112,6 +112,13 @@ impl Stack {
         self.service.access_counts()
     }
 
+    /// The last buffer status report of `ue`; none unless the UE is in this cell, and the cell is
+    /// an uplink.
+    #[must_use]
+    pub fn reported(&self, ue: u32) -> Option<crate::Reported> {
+        self.service.reported(self.cell.find(ue)?)
+    }
+
     /// The use of each carrier so far; empty without carrier aggregation.
     #[must_use]
     pub fn carriers(&self) -> Vec<crate::CarrierUse> {

@@ -6,7 +6,7 @@ use crate::cells::CellsConfig;
 use crate::results::UplinkStackResult;
 use crate::traffic::REQUEST_RETRY;
 use justfull_base::{ConfigError, DropReason, Dscp, Ecn, Event, Instant, Layer, Packet, Probe};
-use justfull_ran::{AccessCounts, Egress, FiveTuple, Stack, StackConfig, UplinkAccess};
+use justfull_ran::{AccessCounts, Egress, FiveTuple, Reported, Stack, StackConfig, UplinkAccess};
 
 mod cells;
 
@@ -331,6 +331,11 @@ impl<T: Copy> Chain<T> {
             Radio::Cell(stack) => stack.next_wake(),
             Radio::Cells(cells) => cells.next(),
         })
+    }
+
+    /// The last buffer status report of `ue`; none while it is in no cell.
+    pub(super) fn reported(&self, ue: u32) -> Option<Reported> {
+        self.radio.stacks().iter().find_map(|stack| stack.reported(ue))
     }
 
     /// Packets in the stack.

@@ -1,5 +1,6 @@
 //! Settings of the uplink, and the way of a packet on it.
 
+use super::cell_aqm::CellAqmConfig;
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Ecn, choice, table};
@@ -49,6 +50,8 @@ pub struct UplinkConfig {
     pub grants: Option<GrantConfig>,
     /// The uplink as a stack; none for one queue of each UE.
     pub stack: Option<Box<UplinkStack>>,
+    /// The base station's AQM for the UEs' queues; without effect if the uplink is no bottleneck.
+    pub cell_aqm: Option<CellAqmConfig>,
 }
 
 choice! {
@@ -121,6 +124,12 @@ impl UplinkConfig {
         Self { delay: self.delay + delay, ..self.clone() }
     }
 
+    /// True if the uplink is no bottleneck.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.rate.0 == 0 && self.grants.is_none() && self.stack.is_none()
+    }
+
     /// Checks every bound; `mtu` is the cell's.
     ///
     /// # Errors
@@ -134,6 +143,9 @@ impl UplinkConfig {
             "at least the MTU",
             "a packet must fit",
         )?;
+        if let Some(aqm) = &self.cell_aqm {
+            aqm.validate().map_err(|e| e.within("cell_aqm"))?;
+        }
         if let Some(stack) = &self.stack {
             let alone = self.rate.0 == 0 && self.grants.is_none();
             let why = "the stack's grants are the rate";

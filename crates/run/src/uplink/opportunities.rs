@@ -1,6 +1,7 @@
 //! Uplink opportunities of UEs without a stack: at a rate per UE, or by requests and grants.
 
-use super::{Fate, Uplink};
+use super::cell_aqm::{Decision, Received};
+use super::{Fate, Uplink, Waiting};
 use justfull_base::{BitRate, Duration, Instant};
 
 impl<T: Copy> Uplink<T> {
@@ -53,13 +54,36 @@ impl<T: Copy> Uplink<T> {
                 buffer.head_sent += sent as u32;
                 break;
             }
+            let decision = match &mut self.cell_aqm {
+                Some(aqm) => {
+                    let Waiting { flow, size, ecn, .. } = *first;
+                    aqm.received(now, Received { ue, flow, size, ecn })
+                }
+                None => Decision::Pass,
+            };
+            buffer.head_sent = 0;
+            if decision == Decision::Drop {
+                let again = ended(first.entered, &first.item, Fate::Lost { flow: first.flow });
+                self.counts.dropped += 1;
+                self.counts.dropped_bytes += u64::from(first.size);
+                let lost = buffer.queue.pop_front().filter(|_| again);
+                // The UE sends a lost request again.
+                if let Some(lost) = lost {
+                    self.counts.entered += 1;
+                    buffer.bytes += u64::from(lost.size);
+                    buffer.queue.push_back(Waiting { entered: now, ..lost });
+                }
+                continue;
+            }
             if first.entered >= self.warmup {
                 self.waits.record(now.since(first.entered));
             }
-            ended(first.entered, &first.item, Fate::Sent { ce: false });
+            ended(first.entered, &first.item, Fate::Sent { ce: decision == Decision::Mark });
             self.wires.push(now, first.wire, first.size, first.item);
-            buffer.head_sent = 0;
             buffer.queue.pop_front();
+        }
+        if let Some(aqm) = &mut self.cell_aqm {
+            aqm.sent(now, ue, buffer.bytes);
         }
         let after = match (&self.grants, buffer.queue.front()) {
             (_, None) => {

@@ -16,6 +16,7 @@ fn uplink(grants: GrantConfig, limit: u64) -> Uplink<Up> {
         limit: Bytes(limit),
         grants: Some(grants),
         stack: None,
+        cell_aqm: None,
     };
     config.validate(1500).expect("sound settings");
     Uplink::new(&config, 2, &[Duration::ZERO], Instant::ZERO, 1)
@@ -114,6 +115,7 @@ fn a_rate_serialises_and_a_free_uplink_only_delays() {
         limit: UplinkConfig::LIMIT,
         grants: None,
         stack: None,
+        cell_aqm: None,
     };
     for (rate, wanted) in [(8_000_000, [11.0, 12.0]), (0, [10.0, 10.0])] {
         let mut uplink = Uplink::new(&config(rate), 1, &[Duration::ZERO], Instant::ZERO, 1);
@@ -133,6 +135,7 @@ fn settings_out_of_bounds_are_named() {
             limit: UplinkConfig::LIMIT,
             grants: Some(grants),
             stack: None,
+            cell_aqm: None,
         };
         config.validate(1500).map_err(|e| e.field)
     };

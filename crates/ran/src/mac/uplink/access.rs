@@ -1,7 +1,7 @@
 //! A UE's access to the uplink: its buffer status reports and scheduling requests, and the
 //! scheduler's record of them.
 
-use super::levels::Field;
+use super::levels::{Field, Reported};
 use super::prioritisation::Buckets;
 use super::settings::UplinkMacConfig;
 use alloc::collections::VecDeque;
@@ -30,6 +30,8 @@ pub(super) struct Report {
     /// The reported groups, a bit each. The other groups are empty unless the report is truncated.
     pub(super) reported_groups: u8,
     pub(super) truncated: bool,
+    /// A group has the last level, which has no upper end.
+    pub(super) more: bool,
     /// Bytes granted to the UE up to the report's PUSCH.
     pub(super) granted: u64,
 }
@@ -84,7 +86,9 @@ impl Report {
             let is_reported = if format == Format::Long { bytes > 0 } else { group == first };
             if is_reported {
                 report.reported_groups |= 1 << group;
-                report.groups[group] = field.bytes(field.level(bytes));
+                let level = field.level(bytes);
+                report.groups[group] = field.bytes(level);
+                report.more |= field.is_last(level);
             }
         }
         report
@@ -149,6 +153,8 @@ pub(super) struct Known {
     pub(super) bytes: u64,
     /// A request without a grant since.
     pub(super) requested: bool,
+    /// The last report.
+    pub(super) reported: Reported,
     /// Bytes granted up to the last received report.
     granted_by_report: u64,
     /// Requests and reports, each with the first slot that can be granted for it.
@@ -275,6 +281,9 @@ impl Known {
         self.granted_by_report = report.granted;
         let reported_groups: u64 = report.groups.iter().sum();
         let rest = reported_groups.saturating_sub(granted - report.granted);
+        if !report.truncated || self.reported.bytes < reported_groups {
+            self.reported = self.reported.next(reported_groups, report.more);
+        }
         self.bytes = if report.truncated { self.bytes.max(rest) } else { rest };
     }
 }

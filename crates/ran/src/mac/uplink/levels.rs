@@ -35,6 +35,32 @@ const LONG: [u32; 254] = [
     76_380_419, 81_338_368,
 ];
 
+/// The content of a UE's buffer status report, as a base station counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// Bytes: the upper end of the level, of all logical channel groups together.
+    pub bytes: u64,
+    /// A level was the last one, which has no upper end: there may be more.
+    pub more: bool,
+    /// Number of the report among those of its UE, from 1 on; 0 before the first.
+    pub number: u32,
+}
+
+impl Reported {
+    /// The short report after this one, of a UE with `bytes` in one logical channel group.
+    #[must_use]
+    pub fn next_short(&self, bytes: u64) -> Self {
+        let level = Field::Short.level(bytes);
+        let (bytes, more) = (Field::Short.bytes(level), Field::Short.is_last(level));
+        self.next(bytes, more)
+    }
+
+    /// The report after this one.
+    pub(super) const fn next(&self, bytes: u64, more: bool) -> Self {
+        Self { bytes, more, number: self.number.wrapping_add(1) }
+    }
+}
+
 /// The length of a Buffer Size field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
@@ -63,6 +89,11 @@ impl Field {
     pub(super) fn bytes(self, level: u8) -> u64 {
         let ends = self.ends();
         ends[usize::from(level).min(ends.len() - 1)].into()
+    }
+
+    /// True if `level` has no upper end.
+    pub(super) const fn is_last(self, level: u8) -> bool {
+        level as usize >= self.ends().len()
     }
 }
 
