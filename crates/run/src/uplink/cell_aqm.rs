@@ -81,10 +81,11 @@ pub const DOC: MethodDoc = MethodDoc {
 };
 
 impl CellAqmConfig {
-    /// The settings with reports that are older by `delay`, at most a second in all.
+    /// The settings with reports that are older by `delay`, up to a second in all.
     #[must_use]
     pub fn later_by(self, delay: Duration) -> Self {
-        Self { report_delay: (self.report_delay + delay).min(MOST_DELAY), ..self }
+        let most = MOST_DELAY.max(self.report_delay);
+        Self { report_delay: (self.report_delay + delay).min(most), ..self }
     }
 
     fn codel(&self) -> CoDelConfig {
