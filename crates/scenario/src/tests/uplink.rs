@@ -103,7 +103,7 @@ fn bad_settings_of_a_stack_are_one_error_that_names_the_field() {
         (&["uplink.cell_aqm.target=0s"], "uplink.cell_aqm.target", "above 0s"),
         (&["uplink.cell_aqm.spacing=1001"], "uplink.cell_aqm.spacing", "0 to 1000"),
         (&["uplink.cell_aqm.report_delay=2s"], "uplink.cell_aqm.report_delay", "at most 1s"),
-        (&["uplink.cell_aqm.reports=2s"], "uplink.cell_aqm", "report_period"),
+        (&["uplink.cell_aqm.reports=2s"], "uplink.cell_aqm.reports", "one that is there"),
     ] {
         let error = error(settings);
         assert!(error.contains(field) && error.contains(allowed), "{settings:?}: {error}");
