@@ -234,7 +234,7 @@ impl CellAqm {
         if queue.reported.more {
             wait = wait.max(self.config.target);
         }
-        let lane = LaneView { bytes, head: None };
+        let lane = LaneView { bytes, head: None, spared: false };
         let view = QueueView { backlog_bytes: bytes, lane, ..QueueView::default() };
         let packet = Packet { size, ecn, ..Packet::default() };
         let verdict = queue.codel.on_dequeue(now, &view, 0, &packet, 0, wait);

@@ -1,4 +1,5 @@
-//! Uplinks as stacks, in worlds whose cells allocate resource blocks.
+//! Uplinks as stacks, in worlds whose cells allocate resource blocks; the base station's AQM for
+//! the UEs' queues.
 
 use crate::draws::{micros, pick};
 use justfull_base::{BitRate, Bytes, Duration, Rng};
@@ -8,7 +9,7 @@ use justfull_ran::{
     CarrierConfig, Hold, LogicalChannelConfig, MacConfig, RlcConfig, SdapConfig, StackConfig,
     UpfConfig, UplinkMacConfig,
 };
-use justfull_run::{UplinkStack, WorldConfig};
+use justfull_run::{CellAqmConfig, UplinkStack, WorldConfig};
 
 /// Gives the uplink of two of five such worlds a stack.
 pub(crate) fn stacked(rng: &mut Rng, config: &mut WorldConfig) {
@@ -74,4 +75,22 @@ fn logical_channel(rng: &mut Rng) -> LogicalChannelConfig {
         pbr: pick(rng, &[None, Some(BitRate(0)), Some(BitRate(64_000)), Some(BitRate(8_192_000))]),
         bucket: micros(rng, 5_000, 1_000_000),
     }
+}
+
+/// Gives the base station an AQM for the UEs' queues in a third of the worlds.
+pub(crate) fn marked_in_the_cell(rng: &mut Rng, config: &mut WorldConfig) {
+    if !rng.chance(0.33) {
+        return;
+    }
+    let target = micros(rng, 1, 50_000);
+    config.uplink.cell_aqm = Some(CellAqmConfig {
+        target,
+        interval: target + micros(rng, 1, 200_000),
+        deadline: pick(rng, &[Duration::ZERO, target + Duration::from_millis(20)]),
+        spacing: pick(rng, &[0, 1, 8]),
+        ecn: rng.chance(0.7),
+        memory: micros(rng, 10_000, 2_000_000),
+        report_period: micros(rng, 1, 80_000),
+        report_delay: micros(rng, 0, 50_000),
+    });
 }

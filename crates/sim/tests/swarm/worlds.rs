@@ -195,6 +195,7 @@ fn draw(seed: u64) -> WorldConfig {
     config.series_bins = pick(&mut rng, &[1, 100, 7_777]);
     split(&mut Rng::stream(seed, "swarm.proxy"), &mut config);
     crate::uplink::stacked(&mut Rng::stream(seed, "swarm.uplink"), &mut config);
+    crate::uplink::marked_in_the_cell(&mut Rng::stream(seed, "swarm.cell_aqm"), &mut config);
     roam(&mut Rng::stream(seed, "swarm.cells"), &mut config);
     connect_twice(&mut Rng::stream(seed, "swarm.dual"), &mut config);
     put_apart(&mut Rng::stream(seed, "swarm.f1"), &mut config);
@@ -492,6 +493,7 @@ impl World for Whole {
         ("proxy", |w| w.0.proxy.control.take().is_some()),
         ("proxy-reports", |w| reductions::set(&mut w.0.proxy.report, ReportConfig::default())),
         ("proxy-radio", |w| reductions::set(&mut w.0.proxy.radio, Default::default())),
+        ("cell-aqm", |w| w.0.uplink.cell_aqm.take().is_some()),
         ("uplink-stack", |w| w.0.uplink.stack.take().is_some()),
         ("grants", |w| w.0.uplink.grants.take().is_some()),
         ("uplink-rate", |w| reductions::set(&mut w.0.uplink.rate, BitRate(0))),
