@@ -133,6 +133,13 @@ pub(super) fn search_results(page: &str) -> Vec<&str> {
     tags(list).flat_map(|tag| attributes(tag, &["href"])).collect()
 }
 
+/// Links in the menu of versions on `page`.
+pub(super) fn menu(page: &str) -> Vec<&str> {
+    let menu = page.split_once("<select id=\"versions\"").map_or("", |(_, rest)| rest);
+    let menu = menu.split_once("</select>").map_or("", |(menu, _)| menu);
+    tags(menu).flat_map(|tag| attributes(tag, &["value"])).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,5 +193,13 @@ mod tests {
         let page = "<a href=\"a\"><ul id=\"mdbook-searchresults\"><li><a href=\"b?x#c\">B</a></li></ul><a href=\"d\">";
         assert_eq!(search_results(page), ["b?x#c"]);
         assert!(search_results("<a href=\"a\">").is_empty());
+    }
+
+    #[test]
+    fn links_of_the_menu_are_the_values_of_its_options() {
+        let page = "<option value=\"x\"><select id=\"versions\" aria-label=\"V\"><option \
+                    value=\"file:///a\" selected=\"\">A</option></select><option value=\"y\">";
+        assert_eq!(menu(page), ["file:///a"]);
+        assert!(menu("<select id=\"other\"><option value=\"x\"></select>").is_empty());
     }
 }

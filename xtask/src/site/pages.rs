@@ -8,7 +8,7 @@ use crate::tidy::links::{resolve, with_targets};
 use crate::tidy::tree::{File, Tree};
 
 /// The order of the pages, with links relative to its place in the tree.
-const CONTENTS: &str = "docs/SUMMARY.md";
+pub(super) const CONTENTS: &str = "docs/SUMMARY.md";
 /// mdBook's place for them.
 const SUMMARY: &str = "SUMMARY.md";
 /// The first page, in the tree and in the site.
