@@ -56,10 +56,12 @@ cargo xtask <command>
                                --dist measures the profile of packages
   dist                         build the package's program, guided by a profile where llvm-tools \
                      are, and compare its results
-  package [--release] [--program FILE] [--static FILE]
-                               a .deb (cargo-deb) and a static program, in target/package, both \
-                     tried on a clean root;
-                               --release builds quicker than dist, FILE is a program built before
+  package [--release] [--program FILE] [--static FILE] [--wheel FILE]
+                               a .deb (cargo-deb), a static program, a wheel, in target/package, \
+                     all tried on a clean root, and a container image, which is run;
+                               --release builds quicker than dist, FILE is built before
+  package --only-wheel [--wheel FILE] | --only-image [--program FILE]
+                               the wheel or the image alone
   package --library [--release]
                                the C library alone: libjustfull-dev
   bench aqm [--ci]             count what each AQM costs for a packet, beside CoDel

@@ -2,11 +2,14 @@
 //! `crates/cli/Cargo.toml`, and an archive with a static program. Both are tried: the `.deb` is
 //! installed on a Debian of essential packages, runs `justfull demo` there as the user nobody and
 //! is removed without a trace; the static program runs `justfull demo` in an otherwise empty
-//! folder. The C library has a `.deb` of its own, `libjustfull-dev`. [`release`] adds the other
-//! files of a release.
+//! folder. The C library has a `.deb` of its own, `libjustfull-dev`. The wheel is installed on a
+//! Debian with Python, and the container image is built and run. [`release`] adds the other files
+//! of a release.
 
+mod image;
 mod library;
 mod release;
+mod wheel;
 
 use std::fs;
 use std::io::Write;
@@ -35,12 +38,23 @@ pub(crate) struct Plan {
     program: Option<PathBuf>,
     /// The static program, if it is built already.
     alone: Option<PathBuf>,
-    /// Only the C library.
-    library: bool,
+    /// The wheel, if it is built already.
+    wheel: Option<PathBuf>,
+    /// The one part to make; all if none.
+    only: Option<Part>,
+}
+
+/// A package that can be made alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The C library.
+    Library,
+    Wheel,
+    Image,
 }
 
 pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
-    let mut plan = Plan { profile: "dist", program: None, alone: None, library: false };
+    let mut plan = Plan { profile: "dist", program: None, alone: None, wheel: None, only: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut path = || {
@@ -49,13 +63,16 @@ pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
         };
         match *word {
             "--release" => plan.profile = "release",
-            "--library" => plan.library = true,
+            "--library" => plan.only = Some(Part::Library),
+            "--only-wheel" => plan.only = Some(Part::Wheel),
+            "--only-image" => plan.only = Some(Part::Image),
             "--program" => plan.program = Some(path()?),
             "--static" => plan.alone = Some(path()?),
+            "--wheel" => plan.wheel = Some(path()?),
             other => {
                 return Err(Failure::Environment(format!(
-                    "package: unknown option `{other}`; there are --release, --library, --program \
-                     FILE and --static FILE"
+                    "package: unknown option `{other}`; there are --release, --library, \
+                     --only-wheel, --only-image, --program FILE, --static FILE and --wheel FILE"
                 )));
             }
         }
@@ -64,29 +81,51 @@ pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
 }
 
 pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
-    if !plan.library && !process::exists("cargo-deb") {
-        let message = "cargo-deb is not here: `.ci/setup --package` installs it";
-        return Err(Failure::Environment(message.to_owned()));
-    }
     let metadata = process::metadata(&root.join("Cargo.toml"))?;
     let packages = metadata.workspace_packages();
     let version = packages.iter().find(|package| package.name == PACKAGE);
     let version = version.map(|package| package.version.to_string()).unwrap_or_default();
     let target = metadata.target_directory.into_std_path_buf();
     let out = target.join("package");
-    dist::fresh(&out)?;
-
-    let library = library::make(root, plan.profile, &version, &out)?;
-    println!("{}: {} B", library.display(), size(&library)?);
-    if plan.library {
-        return Ok(());
+    let wants = |part| plan.only.is_none_or(|only| only == part);
+    if plan.only.is_none() && !process::exists("cargo-deb") {
+        let message = "cargo-deb is not here: `.ci/setup --package` installs it";
+        return Err(Failure::Environment(message.to_owned()));
     }
-    let program = match &plan.program {
-        Some(program) => program.clone(),
-        None => dist::program(root, plan.profile)?,
-    };
+    dist::fresh(&out)?;
+    if wants(Part::Library) {
+        let library = library::make(root, plan.profile, &version, &out)?;
+        println!("{}: {} B", library.display(), size(&library)?);
+    }
+    if wants(Part::Wheel) {
+        let wheel = match &plan.wheel {
+            Some(wheel) => wheel::kept(wheel, &out)?,
+            None => wheel::make(root, &out)?,
+        };
+        try_one(&target, "wheel", include_str!("package/wheel.sh"), &["python3-venv"], &wheel)?;
+        println!("{}: {} B", wheel.display(), size(&wheel)?);
+    }
+    if wants(Part::Image) {
+        let program = match &plan.program {
+            Some(program) => program.clone(),
+            None => dist::program(root, plan.profile)?,
+        };
+        if plan.only.is_none() {
+            programs(root, plan, &program, &version, &out)?;
+        }
+        if may_try()? {
+            let work = target.join("xtask/image");
+            image::attempt(root, &program, &debian(&target, &[])?, &work)?;
+        }
+    }
+    if plan.only.is_none() { release::make(root, &version, &out) } else { Ok(()) }
+}
+
+/// The `.deb` of `program` and the archive with the static program, in `out` of the target folder.
+fn programs(root: &Path, plan: &Plan, program: &Path, version: &str, out: &Path) -> Outcome {
+    let target = out.parent().unwrap_or(out);
     let staged = out.join("staged");
-    stage(root, &program, &staged.join("release"))?;
+    stage(root, program, &staged.join("release"))?;
     let deb = out.join(format!("{PACKAGE}.deb"));
     let mut cargo = process::cargo(root);
     cargo.args(["deb", "--quiet", "--no-build", "--package", PACKAGE, "--output"]).arg(&deb);
@@ -104,11 +143,12 @@ pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
             dist::fixed(root, plan.profile)?
         }
     };
-    let archive = archive(root, &alone, &version, &out)?;
-    try_both(&target, &deb, &archive)?;
+    let archive = archive(root, &alone, version, out)?;
+    try_one(target, "installed", include_str!("package/installed.sh"), &[], &deb)?;
+    try_one(target, "static", include_str!("package/alone.sh"), &[], &archive)?;
     println!("{}: {bytes} B", deb.display());
     println!("{}: {} B", archive.display(), size(&archive)?);
-    release::make(root, &version, &out)
+    Ok(())
 }
 
 /// Lays out the files that `crates/cli/Cargo.toml` expects in `target/release`: the program, and
@@ -177,46 +217,51 @@ fn archive(root: &Path, program: &Path, version: &str, out: &Path) -> Outcome<Pa
     Ok(archive)
 }
 
-/// Tries both, each in a mount namespace of its own whose changes are in memory.
-fn try_both(target: &Path, deb: &Path, archive: &Path) -> Outcome {
+/// Whether packages can be tried here; prints it if not.
+fn may_try() -> Outcome<bool> {
     let may = Command::new("unshare").args(["--mount", "true"]).output();
-    if !may.is_ok_and(|done| done.status.success()) {
-        return process::skipped("skipped: the packages' trials, which need root");
+    let may = may.is_ok_and(|done| done.status.success());
+    if !may {
+        process::skipped("skipped: the packages' trials, which need root")?;
     }
-    let debian = debian(target)?;
+    Ok(may)
+}
+
+/// Tries `package` by `script` in a mount namespace of its own whose changes are in memory, on a
+/// clean Debian that also has `packages`. `what` is the trial's name.
+fn try_one(target: &Path, what: &str, script: &str, packages: &[&str], package: &Path) -> Outcome {
+    if !may_try()? {
+        return Ok(());
+    }
+    let debian = debian(target, packages)?;
     let work = target.join("xtask/package");
     dist::fresh(&work)?;
-    let inside = |script: &str| {
-        let mut shell = Command::new("unshare");
-        shell.args(["--mount", "sh", "-c", script]).env("WORK", &work);
-        shell.env("LOWER", &debian).env("DEB", deb).env("ARCHIVE", archive);
-        shell
-    };
-    for (what, script) in [
-        ("installed", include_str!("package/installed.sh")),
-        ("static", include_str!("package/alone.sh")),
-    ] {
-        let said = inside(script).output();
-        let said = said.map_err(|error| dist::cannot(Path::new("unshare"), &error))?;
-        for bytes in [&said.stdout, &said.stderr] {
-            print!("{}", String::from_utf8_lossy(bytes));
-        }
-        if !said.status.success() {
-            return Err(Failure::Check(format!("{what}: the package fails its check")));
-        }
+    let mut shell = Command::new("unshare");
+    shell.args(["--mount", "sh", "-c", script]).env("WORK", &work);
+    shell.env("LOWER", &debian).env("PACKAGE", package);
+    let said = shell.output().map_err(|error| dist::cannot(Path::new("unshare"), &error))?;
+    for bytes in [&said.stdout, &said.stderr] {
+        print!("{}", String::from_utf8_lossy(bytes));
+    }
+    if !said.status.success() {
+        return Err(Failure::Check(format!("{what}: the package fails its check")));
     }
     Ok(())
 }
 
-/// A Debian of essential packages, fetched once; the operator's guide is tried on the same one.
-fn debian(target: &Path) -> Outcome<PathBuf> {
-    let debian = target.join("tmp/debian");
+/// A Debian of essential packages and `packages`, fetched once; the operator's guide is tried on
+/// the one without others.
+fn debian(target: &Path, packages: &[&str]) -> Outcome<PathBuf> {
+    let mut name = "debian".to_owned();
+    packages.iter().for_each(|package| name.extend(["-", package]));
+    let debian = target.join("tmp").join(name);
     if !debian.exists() {
         let part = debian.with_extension("part");
         dist::fresh(&part)?;
         let mut fetch = Command::new("mmdebstrap");
-        fetch.args(["--quiet", "--variant=essential", "bookworm"]).arg(&part);
-        process::must_succeed(&mut fetch)?;
+        fetch.args(["--quiet", "--variant=essential"]);
+        fetch.args(packages.iter().map(|package| format!("--include={package}")));
+        process::must_succeed(fetch.arg("bookworm").arg(&part))?;
         fs::rename(&part, &debian).map_err(|error| dist::cannot(&debian, &error))?;
     }
     Ok(debian)
@@ -247,8 +292,11 @@ mod tests {
     fn options_follow_the_plan() {
         let here = file!().replace("xtask/", "");
         let plan = parse(&["--release", "--program", &here]).unwrap();
-        assert_eq!((plan.profile, plan.program, plan.alone), ("release", Some(here.into()), None));
+        let expected = ("release", Some(here.clone().into()), None);
+        assert_eq!((plan.profile, plan.program, plan.alone), expected);
         assert_eq!(parse(&[]).unwrap().profile, "dist");
+        let plan = parse(&["--only-wheel", "--wheel", &here]).unwrap();
+        assert_eq!((plan.only, plan.wheel), (Some(Part::Wheel), Some(here.into())));
         for wrong in [&["--quick"][..], &["--program"], &["--static", "/no/such/program"]] {
             assert!(matches!(parse(wrong), Err(Failure::Environment(_))), "{wrong:?}");
         }

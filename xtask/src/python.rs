@@ -139,7 +139,7 @@ fn installed(tools: &Path, wheel: &Path) -> Outcome<PathBuf> {
 }
 
 /// The programs of the environment that `.ci/setup --tests` makes.
-fn tools() -> PathBuf {
+pub(crate) fn tools() -> PathBuf {
     let made = std::env::var_os("JUSTFULL_VENV").unwrap_or_else(|| "/var/tmp/justfull-venv".into());
     PathBuf::from(made).join("bin")
 }

@@ -1,8 +1,8 @@
 # The static program where nothing else is but devices: no library, no locale, no account. WORK: an
-# empty folder; ARCHIVE: what the program is in.
+# empty folder; PACKAGE: what the program is in.
 set -eu
 mount -t tmpfs alone "$WORK"
-tar -C "$WORK" --extract --file "$ARCHIVE" --strip-components 1
+tar -C "$WORK" --extract --file "$PACKAGE" --strip-components 1
 cd "$WORK"
 mkdir dev
 mount --rbind /dev dev
