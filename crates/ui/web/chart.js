@@ -7,6 +7,11 @@ function css(name) { return getComputedStyle(document.documentElement).getProper
 /** Marks of a logarithmic axis that are worth a number: 1, 10, 100. */
 function decades(self, splits) { return splits.map(v => Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? v : null); }
 
+/** A logarithmic axis like `axis`, with lines at those marks only: lines between them would be a fence. */
+function powers(axis) {
+  return { filter: decades, grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades } };
+}
+
 /** Numbers of an axis as in the tables, without a separator of thousands. */
 function plain(self, splits) { return splits.map(v => v == null ? "" : String(+v.toPrecision(6))); }
 
@@ -61,7 +66,7 @@ function draw(id, { x, lines, log, unit, xLabel, yLabel, at, height = 240, range
     scales: { x: { time: false, range: range && (() => range) }, y: log ? { distr: 3, log: 10 } : { range: (u, lo, hi) => [Math.min(0, lo ?? 0), (hi ?? 1) * 1.05 || 1] } },
     axes: [
       { ...axis, label: xLabel, labelSize: 20, size: 38, values: texts ? (u, splits) => splits.map(v => texts[v] ?? "") : plain },
-      { ...axis, label: yLabel, labelSize: 20, size: 58, values: plain, ...(log ? { filter: decades } : {}) },
+      { ...axis, label: yLabel, labelSize: 20, size: 58, values: plain, ...(log ? powers(axis) : {}) },
     ],
     series: [{}, ...lines.map(line => ({
       label: line.label, stroke: () => line.colour || css("--soft"), dash: line.dash, width: line.width || 2,
@@ -200,7 +205,7 @@ function drawCdf(id, x, lines) {
   const plot = new uPlot({
     width: Math.max(240, box.clientWidth), height: 320, legend: { show: false },
     scales: { x: { time: false, distr: 3 }, y: { range: [0, 1] } },
-    axes: [{ ...axis, label: "delay, ms", values: plain, filter: decades }, { ...axis, label: "share of packets", size: 58 }],
+    axes: [{ ...axis, ...powers(axis), label: "delay, ms", values: plain }, { ...axis, label: "share of packets", size: 58 }],
     series: [{}, ...lines.map(line => ({ label: line.label, stroke: () => line.colour || css("--soft"), dash: line.dash, width: 2, points: { show: false } }))],
     plugins: [tip(legend)],
   }, [x, ...lines.map(line => line.values)], box);

@@ -64,6 +64,17 @@
     } };
   };
 
+  // Of a logarithmic axis the powers of ten: lines between them would be a fence.
+  const decades = (_, splits) => splits.map(v => Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? v : null);
+  // A line as the chart draws it, so that methods are told apart in grey too.
+  const sample = ({ colour, dashes }) => {
+    const [svg, line] = ["svg", "line"].map(name => document.createElementNS("http://www.w3.org/2000/svg", name));
+    const looks = { x1: 1, x2: 25, y1: 6, y2: 6, stroke: shade(colour), "stroke-width": 3, "stroke-dasharray": dashes.map(length => 2 * length).join(" ") };
+    for (const [key, value] of Object.entries(looks)) line.setAttribute(key, value);
+    svg.setAttribute("aria-hidden", "true");
+    svg.append(line);
+    return svg;
+  };
   const explore = (box, { log, unit, panels }) => {
     const plots = [], off = new Set();
     const legend = make("div", { class: "legend" }), live = make("div", { class: "live" }, legend);
@@ -81,24 +92,23 @@
         for (const edge of [high, low]) { series.push({ stroke: () => "transparent", points: { show: false }, of: label }); data.push(edge); }
         bands.push({ series: [series.length - 2, series.length - 1], fill: () => `${shade(colour)}33` });
       }
-      const axis = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8884", width: 1 } };
+      const line = { stroke: "#8884", width: 1 }, power = { ...line, filter: decades };
+      const axis = { stroke: ink, grid: line, ticks: line };
       plots.push(new uPlot({
         width: Math.max(280, live.clientWidth), height: 260, legend: { show: false }, cursor: { drag: { x: true, y: false }, sync: { key: "time" } },
         scales: { x: { time: false }, y: log ? { distr: 3 } : { range: (_, low, high) => [Math.min(0, low ?? 0), 1.05 * (high || 1)] } },
-        axes: [{ ...axis, label: "time, s", labelSize: 18, size: 34 }, { ...axis, size: 56, values: (_, splits) => splits.map(v => v == null ? "" : String(+v.toPrecision(6))), ...(log ? { filter: (_, splits) => splits.map(v => Number.isInteger(Math.round(Math.log10(v) * 1e6) / 1e6) ? v : null) } : {}) }],
+        axes: [{ ...axis, label: "time, s", labelSize: 18, size: 34 }, { ...axis, size: 56, values: (_, splits) => splits.map(v => v == null ? "" : String(+v.toPrecision(6))), ...(log ? { filter: decades, grid: power, ticks: power } : {}) }],
         series, bands, plugins: [tip(unit)],
       }, data, place));
     }
     addEventListener("resize", () => plots.forEach(plot => plot.setSize({ width: Math.max(280, live.clientWidth), height: 260 })));
-    const names = new Map(panels.flatMap(panel => panel.methods.map(method => [method.name, method.colour])));
-    for (const [name, colour] of names) {
-      const dot = make("i", {});
-      dot.style.background = shade(colour);
+    const names = new Map(panels.flatMap(panel => panel.methods.map(method => [method.name, method])));
+    for (const [name, method] of names) {
       const key = make("button", { type: "button", "aria-pressed": "true", onclick: () => {
         if (!off.delete(name)) off.add(name);
         key.setAttribute("aria-pressed", String(!off.has(name)));
         for (const plot of plots) plot.series.forEach((one, i) => { if (i && (one.label === name || one.of === name)) plot.setSeries(i, { show: !off.has(name) }); });
-      } }, dot, ` ${name}`);
+      } }, sample(method), ` ${name}`);
       legend.append(key);
     }
     legend.append(make("button", { type: "button", class: "picture", onclick: () => live.replaceWith(box) }, "Show the picture"));
