@@ -1,6 +1,7 @@
 //! Arguments that several commands share, and arguments of commands that a build may lack.
 
 mod campaign;
+mod columns;
 mod f1u;
 mod live;
 mod n3;
@@ -13,6 +14,7 @@ mod service;
 pub(crate) use campaign::CampaignCommand;
 #[cfg(feature = "campaign")]
 pub(crate) use campaign::{AddArgs, CampaignArgs, JudgeArgs, MakeArgs, Study, TableArgs};
+pub(crate) use columns::ColumnsArgs;
 #[cfg(feature = "f1u")]
 pub(crate) use f1u::F1uAskArgs;
 pub(crate) use f1u::F1uCommand;

@@ -10,7 +10,8 @@ use crate::terminal::{print_exact, say};
 use clap::{Args, ValueEnum};
 use justfull_report::export;
 use justfull_scenario::starter::{Cell, Starter, Traffic};
-use justfull_scenario::{MethodLibrary, Overrides, Scenario, near};
+use justfull_scenario::{MethodLibrary, Overrides, Scenario, ScenarioError, near};
+use justfull_trace::{ReadOptions, load};
 use std::path::{Path, PathBuf};
 
 /// Write a scenario to start your own from, or a crate with a limiter of your own
@@ -154,7 +155,7 @@ fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
     let text = starter.text(&file.display().to_string());
     // Errors in the user's names: methods that do not fit, a trace that cannot be read.
     let scenario = Scenario::examine(&text, &file, data_dir(), Overrides::default())
-        .map_err(|errors| Failure::usage(&errors[0]))?;
+        .map_err(|errors| refused(args, &errors[0]))?;
     for warning in scenario.warnings().map_err(|e| Failure::usage(&e))? {
         say(&format!("warning: {warning}"));
     }
@@ -169,6 +170,13 @@ fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
     let name = file.display();
     say(&format!("{name} is written; run it with: justfull run {name}"));
     Ok(())
+}
+
+/// The failure for `error`; that of a trace that cannot be read, in words of its file.
+fn refused(args: &NewArgs, error: &ScenarioError) -> Failure {
+    let trace = args.trace.as_deref().filter(|trace| trace.exists());
+    let unread = trace.and_then(|trace| load(trace, &ReadOptions::default()).err());
+    unread.map_or_else(|| Failure::usage(error), |unread| Failure::usage(&unread))
 }
 
 /// Checks that `file` ends in a name to which `.toml` can be added.

@@ -2,7 +2,7 @@
 
 mod answer;
 
-use crate::args::{JobsArgs, ScenarioArgs};
+use crate::args::{ColumnsArgs, JobsArgs, ScenarioArgs};
 use crate::complete;
 use crate::failure::Failure;
 use crate::help::with_exit_status;
@@ -18,9 +18,7 @@ use justfull_lab::model::Group;
 use justfull_lab::runner;
 use justfull_report::figure::front;
 use justfull_scenario::input::open_regular;
-use justfull_scenario::{
-    ChannelFile, Overrides, Scenario, ScenarioError, Setting, Table, Value, library,
-};
+use justfull_scenario::{ChannelFile, Overrides, Scenario, ScenarioError, Setting, Value, library};
 use std::path::{Path, PathBuf};
 
 /// Say which method to take: run several on your channel and traffic and compare what each
@@ -28,6 +26,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = with_exit_status!(
     "Examples:\n  justfull recommend nr-100mhz\n  justfull recommend walk.trace --runs 5\n  \
+     justfull recommend drive.csv --time-column time --rate-column 'DL (kbps)'\n  \
      justfull recommend my.toml --split 5ms --json\n  \
      justfull recommend my.toml --rtt 10ms,40ms,160ms --plot front.svg\n\n\
      A trace gets the traffic of the shipped scenario download-pages-call. \
@@ -54,6 +53,8 @@ pub(crate) struct RecommendArgs {
     /// Method to compare instead of the usual ones; may be given several times
     #[arg(long = "method", value_name = "NAME", add = complete::methods())]
     pub(crate) methods: Vec<String>,
+    #[command(flatten)]
+    pub(crate) columns: ColumnsArgs,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
     /// CU and DU are apart: the CU gets the RLC's backlog this much later, and the RLC's order is
@@ -224,9 +225,15 @@ fn question(args: &RecommendArgs, rtt: Option<Duration>) -> Result<Question, Fai
         }
     }
     let name = if is_scenario(&args.input) {
+        if let Some((key, _)) = args.columns.keys().first() {
+            let option = if *key == "rate_unit" { "unit".into() } else { key.replace('_', "-") };
+            return Err(Failure::Usage(format!(
+                "--{option}: allowed with a trace that is a table"
+            )));
+        }
         args.input.as_path()
     } else {
-        base.base.push(set("channel", trace(&args.input)?)?);
+        base.base.push(set("channel", trace(&args.input, args.columns.keys())?)?);
         base.base.push(set("title", Value::String(args.input.display().to_string()))?);
         Path::new(TRAFFIC)
     };
@@ -245,7 +252,7 @@ fn question(args: &RecommendArgs, rtt: Option<Duration>) -> Result<Question, Fai
     // A method alone may lack a setting that another has.
     let alone = |method: String| with(&[method], true).and_then(|s| buildable(&s));
     // Vanilla has no requirements: its error is an error of the scenario.
-    with(&["Vanilla".to_string()], true).map_err(|e| Failure::usage(&e))?;
+    with(&["Vanilla".to_string()], true).map_err(|e| unread(args, Failure::usage(&e)))?;
     let (mut sound, mut not_run) = (Vec::new(), Vec::new());
     for method in names {
         match alone(method.clone()) {
@@ -297,8 +304,16 @@ fn is_scenario(input: &Path) -> bool {
     shipped || input.extension().is_some_and(|ending| ending == "toml")
 }
 
-/// The channel of a trace.
-fn trace(file: &Path) -> Result<Value, Failure> {
+/// The error of a trace that cannot be read, in words of its file; `failure` if there is none.
+fn unread(args: &RecommendArgs, failure: Failure) -> Failure {
+    if is_scenario(&args.input) || !args.input.exists() {
+        return failure;
+    }
+    args.columns.unread(&args.input, "justfull recommend", failure)
+}
+
+/// The channel of a trace, with the `columns` of a table.
+fn trace(file: &Path, columns: Vec<(&str, String)>) -> Result<Value, Failure> {
     // Scenarios look for traces beside themselves or in the data folder; this path is relative to
     // the working folder.
     let of_data = data_dir().is_some_and(|dir| dir.join(file).is_file());
@@ -319,6 +334,7 @@ fn trace(file: &Path) -> Result<Value, Failure> {
         .to_str()
         .ok_or_else(|| Failure::Usage(format!("{}: allowed is a name in UTF-8", file.display())))?;
     let settings = [("kind", "trace"), ("format", "auto"), ("file", name), ("start", "spread")];
-    let entry = |(key, value): (&str, &str)| (key.to_string(), Value::String(value.into()));
-    Ok(Value::Table(Table::from_iter(settings.map(entry))))
+    let settings = settings.map(|(key, value)| (key, value.to_owned())).into_iter().chain(columns);
+    let entries = settings.map(|(key, value)| (key.to_owned(), Value::String(value)));
+    Ok(Value::Table(entries.collect()))
 }

@@ -363,6 +363,41 @@ fn wrong_input_is_one_error_before_any_run() {
     }
 }
 
+#[test]
+fn a_table_is_recommended_for_by_the_options_that_its_error_names() {
+    let folder = folder();
+    let table = |empty: &str| {
+        let rows = (0..20).map(|second| format!("{second};A;{},5\r\n", 10 + second % 7));
+        format!("\u{feff}Zeit;Ort;DL (Mbit/s)\r\n{}20;A;{empty}\r\n", rows.collect::<String>())
+    };
+    let put = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("a file can be written");
+    };
+    put("drive.csv", &table("9,5"));
+    put("gap.csv", &table(""));
+    let options = ["--time-column", "Zeit", "--rate-column", "DL (Mbit/s)"];
+    assert_eq!(
+        refused(folder.path(), &["drive.csv"]),
+        "justfull: drive.csv: found a table with the columns `Zeit`, `Ort`, `DL (Mbit/s)`, allowed \
+         is the names of two of them: justfull recommend drive.csv --time-column Zeit \
+         --rate-column 'DL (Mbit/s)'\n"
+    );
+    let asked = ["--method", "Vanilla", "--rtt", "40ms"];
+    let of = |name: &str, more: &[&str]| {
+        answers(folder.path(), &[&[name], &options[..], &SHORT, &asked, more].concat())
+    };
+    let found = of("drive.csv", &[]);
+    assert_eq!(methods(&found[0]), ["Vanilla"]);
+    let goodput = figure_of(&found[0], "Vanilla", "goodput_mbit_s");
+    assert!((8.0..18.0).contains(&goodput), "{goodput} Mbit/s of 10.5 to 16.5");
+    let error = refused(folder.path(), &[&["gap.csv"], &options[..]].concat());
+    assert!(error.starts_with("justfull: gap.csv:22: column `DL (Mbit/s)`"), "{error}");
+    assert!(error.contains("--gaps"), "{error}");
+    assert_eq!(of("gap.csv", &["--gaps", "hold"]).len(), 1);
+    let error = refused(folder.path(), &["demo", "--unit", "kbit/s"]);
+    assert_eq!(error, "justfull: --unit: allowed with a trace that is a table\n");
+}
+
 /// CPU time of all commands of a shell in seconds, from the last line of `times`.
 fn cpu_seconds(times: &str) -> f64 {
     let last = times.lines().last().expect("the times of its commands");
