@@ -21,7 +21,7 @@ Own = Method | type[Limiter] | type[Aqm] | type[RbScheduler] | type[CongestionCo
 class Scenario:
     """A scenario with changes. Every change is checked and returns a new scenario."""
 
-    text: str
+    text: str = field(repr=False)
     file: str
     settings: tuple[tuple[str, Any], ...] = ()
     axes: tuple[tuple[str, Iterable[Any]], ...] = ()

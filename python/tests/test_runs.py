@@ -233,3 +233,10 @@ def test_earlier_runs_and_campaigns_are_listed_as_on_the_command_line(
     assert "saved" in repr(found) and "<td>" in found._repr_html_() and len(found[:1]) == 1
     with pytest.raises(OSError, match="none"):
         jf.runs(tmp_path / "none")
+
+
+def test_a_scenario_shows_its_file_and_settings_without_its_text() -> None:
+    changed = jf.scenario("voip-over-lte").set({"rlc.queue.limit": "100kB"})
+    shown = repr(changed)
+    assert shown.startswith("Scenario(file='voip-over-lte.toml'"), shown
+    assert "'rlc.queue.limit', '100kB'" in shown and "\\n" not in shown, shown
