@@ -50,6 +50,20 @@ pub(crate) struct CampaignFile {
     /// Methods in Python, by name.
     #[serde(default)]
     pub(crate) python: BTreeMap<String, PythonMethod>,
+    /// Methods with the limiter of a shared library, by name.
+    #[serde(default)]
+    pub(crate) plugin: BTreeMap<String, PluginMethod>,
+}
+
+/// A method with the limiter of a shared library.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PluginMethod {
+    /// The library; as written, relative to the campaign's file.
+    pub file: PathBuf,
+    /// The method whose other settings it uses.
+    #[serde(default = "vanilla")]
+    pub base: String,
 }
 
 /// A method that is a class in Python.
@@ -164,9 +178,14 @@ impl CampaignFile {
         if self.job_limit.is_some_and(Duration::is_zero) {
             return wrong("job_limit", "0s", "more, such as \"60s\"");
         }
-        if let Some(name) = self.python.keys().find(|name| !self.methods.contains(name)) {
-            let allowed = "one that `methods` names";
-            return wrong(&format!("python.{name}"), "a method that is not used", allowed);
+        for (table, own) in [
+            ("python", Vec::from_iter(self.python.keys())),
+            ("plugin", self.plugin.keys().collect()),
+        ] {
+            if let Some(name) = own.into_iter().find(|name| !self.methods.contains(name)) {
+                let allowed = "one that `methods` names";
+                return wrong(&format!("{table}.{name}"), "a method that is not used", allowed);
+            }
         }
         let Some(target) = &self.target else { return Ok(()) };
         if let Err(why) = read::column_of(&target.metric) {

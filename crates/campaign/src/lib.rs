@@ -27,7 +27,7 @@ pub use batch::{Batches, Which};
 pub use dataset::{Dataset, Tally};
 pub use edit::Addition;
 pub use failure::Failure;
-pub use file::{PythonMethod, Target};
+pub use file::{PluginMethod, PythonMethod, Target};
 pub use ledger::Stretch;
 pub use plan::{Campaign, Case, Id};
 

@@ -2,16 +2,19 @@
 
 use crate::draw::Drawn;
 use crate::failure::Failure;
-use crate::file::{CampaignFile, PythonMethod, Target};
+use crate::file::{CampaignFile, PluginMethod, PythonMethod, Target};
 use crate::{SOURCE, VERSION};
 use justfull_base::Duration;
+use justfull_plugin::sha256_of;
 use justfull_report::export::outputs::as_file_name;
 use justfull_run::WorldConfig;
-use justfull_scenario::{Derived, Job, Overrides, Scenario, ScenarioError, Setting, library};
+use justfull_scenario::{
+    Derived, Job, Overrides, OwnLimiter, Scenario, ScenarioError, Setting, library,
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -127,7 +130,11 @@ pub struct Campaign {
     pub job_limit: Option<Duration>,
     /// Its methods in Python, by name; their files with openable paths.
     pub python: BTreeMap<String, PythonMethod>,
+    /// Its methods with the limiter of a shared library, by name; their files with openable paths.
+    pub plugins: BTreeMap<String, PluginMethod>,
     seeds: u64,
+    /// Names of the methods with a plugin that have their limiter.
+    installed: BTreeSet<String>,
     /// Indices of cases.
     indices: BTreeMap<Id, usize>,
 }
@@ -185,14 +192,18 @@ impl Campaign {
             target: file.target,
             job_limit: file.job_limit,
             python: file.python,
+            plugins: file.plugin,
             seeds,
             scenarios,
             drawn,
+            installed: BTreeSet::new(),
             indices: BTreeMap::new(),
         };
-        for method in campaign.python.values_mut() {
-            method.file = path.parent().unwrap_or(Path::new("")).join(&method.file);
-        }
+        let beside = |file: &mut PathBuf| {
+            *file = path.parent().unwrap_or(Path::new("")).join(&*file);
+        };
+        campaign.python.values_mut().for_each(|method| beside(&mut method.file));
+        campaign.plugins.values_mut().for_each(|method| beside(&mut method.file));
         campaign.resolve(path)?;
         Ok(campaign)
     }
@@ -254,10 +265,40 @@ impl Campaign {
         self.python.iter().map(text).collect()
     }
 
+    /// SHA-256 of the library of each method with a plugin.
+    fn hashes_of_plugins(&self, file: &Path) -> Result<BTreeMap<String, String>, Failure> {
+        let hash = |(name, method): (&String, &PluginMethod)| {
+            let hash = sha256_of(&method.file).map_err(|error| {
+                let found = format!("{}: {}", error.file, error.found);
+                Failure::wrong(file, &format!("plugin.{name}.file"), &found, &error.allowed)
+            })?;
+            Ok((name.clone(), hash))
+        };
+        self.plugins.iter().map(hash).collect()
+    }
+
+    /// Gives the method called `name` the limiter `own` in each scenario.
+    pub fn install(&mut self, name: &str, own: &OwnLimiter) {
+        for scenario in &mut self.scenarios {
+            scenario.install(name, own);
+        }
+        self.installed.insert(name.into());
+    }
+
+    /// Refuses to run methods with a plugin whose limiter has not been installed.
+    pub(crate) fn check_plugins(&self) -> Result<(), Failure> {
+        let Some(name) = self.plugins.keys().find(|name| !self.installed.contains(*name)) else {
+            return Ok(());
+        };
+        let allowed = "a run by `justfull campaign run --plugins`";
+        Err(Failure::wrong(&self.file, &format!("plugin.{name}"), "a plugin", allowed))
+    }
+
     /// Finds the cases; of equal ones the first.
     fn resolve(&mut self, file: &Path) -> Result<(), Failure> {
         let (mut cases, mut indices) = (Vec::new(), BTreeMap::new());
         let python = self.texts_of_python(file)?;
+        let plugins = self.hashes_of_plugins(file)?;
         for (index, scenario) in self.scenarios.iter().enumerate() {
             short_enough(file, "scenarios", &scenario.name)?;
             for job in scenario.jobs() {
@@ -276,6 +317,9 @@ impl Campaign {
                 if let Some((class, text)) = python.get(&job.method) {
                     hash.update(format!("\n{class} of {} bytes\n", text.len()).as_bytes());
                     hash.update(text);
+                }
+                if let Some(library) = plugins.get(&job.method) {
+                    hash.update(format!("\nplugin {library}\n").as_bytes());
                 }
                 let id = Id::of(hash.clone());
                 let Job { method, point, .. } = job;
@@ -389,10 +433,15 @@ fn overrides(path: &Path, file: &CampaignFile) -> Result<Overrides, Failure> {
             title: format!("{}, changed in Python", method.base),
             base: method.base.clone(),
             set: set.collect::<Result<_, Failure>>()?,
+            limiter: None,
         })
     });
+    let plugins = file.plugin.iter().map(|(name, method)| {
+        let (base, title) = (method.base.clone(), format!("{}, with a plugin", method.base));
+        Ok(Derived { name: name.clone(), title, base, ..Derived::default() })
+    });
     Ok(Overrides {
-        derived: derived.collect::<Result<_, Failure>>()?,
+        derived: derived.chain(plugins).collect::<Result<_, Failure>>()?,
         set: set.collect::<Result<_, _>>()?,
         grid: file.grid.iter().map(axis).collect::<Result<_, _>>()?,
         methods: (!file.methods.is_empty()).then(|| file.methods.clone()),

@@ -46,6 +46,7 @@ pub fn run(
     threads: usize,
     watch: &Watch,
 ) -> Result<Tally, Failure> {
+    campaign.check_plugins()?;
     let batches = Mutex::new(Batches::new(campaign, dataset));
     let dataset = Mutex::new(dataset);
     let mut shared = Shared { campaign, watch, dataset, batches, failure: Mutex::default() };
@@ -219,6 +220,7 @@ pub fn make_part(
     watch: &Watch,
     simulate: Option<Simulate<'_>>,
 ) -> Result<(String, f64), Failure> {
+    campaign.check_plugins()?;
     let jobs = |stretch: &Stretch| stretch.to.checked_sub(stretch.from)?.checked_add(1);
     let all = batch.iter().try_fold(0_u64, |all, stretch| all.checked_add(jobs(stretch)?));
     if !all.is_some_and(|all| (1..=MOST).contains(&all)) {

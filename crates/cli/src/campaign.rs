@@ -4,12 +4,14 @@ mod judge;
 
 use crate::args::{AddArgs, CampaignArgs, CampaignCommand, JobsArgs, MakeArgs, TableArgs};
 use crate::failure::Failure;
+use crate::plugins;
 use crate::progress::Display;
 use crate::runs::threads;
 use crate::scenarios::data_dir;
 use crate::terminal::{print, print_exact, say};
 use justfull_campaign::dataset::campaign_of;
 use justfull_campaign::{Addition, Campaign, Dataset, Tally, report, run};
+use justfull_plugin::Plugin;
 use justfull_report::export::{Column, Runs, Sink};
 use justfull_report::read::Folder;
 use justfull_report::table::{self, Style};
@@ -24,7 +26,7 @@ pub(crate) fn campaign(command: &CampaignCommand) -> Result<(), Failure> {
     match command {
         CampaignCommand::Run(args) => {
             let (file, folder) = named(&args.campaign)?;
-            let campaign = load(&file)?;
+            let mut campaign = load(&file)?;
             if let Some(name) = campaign.python.keys().next() {
                 let (file, words) =
                     (file.display(), "a method in Python, allowed is a shipped one");
@@ -33,7 +35,7 @@ pub(crate) fn campaign(command: &CampaignCommand) -> Result<(), Failure> {
                     "{file}: python.{name}: found {words}; {other}"
                 )));
             }
-            make(args, &campaign, folder)
+            make(args, &mut campaign, folder)
         }
         CampaignCommand::Add(args) => add(args),
         CampaignCommand::Status(args) => {
@@ -86,7 +88,7 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
     let text = Scenario::text_of(&file).map_err(|e| Failure::usage(&e))?;
     let more = addition.to(&text, &file).map_err(|e| Failure::usage(&e))?;
     // The file changes only if the campaign stays valid.
-    let campaign = Campaign::parse(&more, &file, data_dir()).map_err(|e| Failure::usage(&e))?;
+    let mut campaign = Campaign::parse(&more, &file, data_dir()).map_err(|e| Failure::usage(&e))?;
     if more != text {
         let written = Sink::create(&file).and_then(|mut sink| {
             sink.write_all(more.as_bytes()).map_err(|what| sink.error(what))?;
@@ -95,7 +97,7 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
         written.map_err(|e| Failure::usage(&e))?;
     }
     if campaign.python.is_empty() {
-        return make(&args.run, &campaign, folder);
+        return make(&args.run, &mut campaign, folder);
     }
     let dataset = Dataset::look(&place(folder, &campaign), &campaign);
     show(&dataset.map_err(|e| Failure::usage(&e))?.tally(&campaign), args.run.campaign.json)?;
@@ -103,7 +105,35 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn make(args: &MakeArgs, campaign: &Campaign, folder: Option<PathBuf>) -> Result<(), Failure> {
+/// Loads the plugins of `campaign`, if the user allows it.
+fn loaded(args: &MakeArgs, campaign: &mut Campaign) -> Result<Vec<Plugin>, Failure> {
+    let named: Vec<(String, PathBuf)> =
+        campaign.plugins.iter().map(|(name, method)| (name.clone(), method.file.clone())).collect();
+    let mut all = Vec::new();
+    for (name, file) in named {
+        let field = format!("{}: plugin.{name}", campaign.file.display());
+        if !args.plugins {
+            let file = file.display();
+            return Err(Failure::Usage(format!(
+                "{field}: found {file}, allowed with --plugins: its code runs with your rights"
+            )));
+        }
+        let mut plugin = plugins::load(&file, &field)?;
+        plugin.name.clone_from(&name);
+        campaign.install(&name, &plugins::limiter(&plugin));
+        all.push(plugin);
+    }
+    Ok(all)
+}
+
+fn make(args: &MakeArgs, campaign: &mut Campaign, folder: Option<PathBuf>) -> Result<(), Failure> {
+    let plugins = loaded(args, campaign)?;
+    let done = make_all(args, campaign, folder);
+    plugins::tell_odd(&plugins);
+    done
+}
+
+fn make_all(args: &MakeArgs, campaign: &Campaign, folder: Option<PathBuf>) -> Result<(), Failure> {
     let path = place(folder, campaign);
     let mut dataset = opened(&path, campaign, args.quiet)?;
     if args.retry {

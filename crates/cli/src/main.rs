@@ -34,6 +34,7 @@ mod new;
 mod period;
 mod picture;
 mod plot;
+mod plugins;
 mod progress;
 #[cfg(feature = "proxy")]
 mod proxy;

@@ -3,6 +3,7 @@
 use crate::args::{GridArgs, JobsArgs, OutputArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::help::with_exit_status;
+use crate::plugins::PluginArgs;
 use crate::run_files::{self, RunFileArgs};
 use crate::runs::RunRequest;
 use crate::scenarios::{axes, chosen, load, overrides};
@@ -18,6 +19,7 @@ Examples:
   justfull run t20-shared --runs 5 --jobs 2 --set flow.bulk.tcp.sender.cc.kind=new_reno
   justfull run my.toml --grid 'rlc.queue.limit=[1MB, 10MB]' --grid 'core.delay=[5ms, 20ms]'
   justfull run my.toml --set 'channel={kind=\"constant\", per_slot=4}' --no-files
+  justfull run voip-over-lte --method DRQL --plugin ./mine.so
   justfull run voip-over-lte --method CoDel --no-files --pcapng call.pcapng --packets call.parquet"
 );
 
@@ -35,6 +37,8 @@ pub(crate) struct RunArgs {
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
     pub(crate) grid: GridArgs,
+    #[command(flatten)]
+    pub(crate) plugins: PluginArgs,
     /// Print JSON instead of tables: notes, the folder, missing runs, the rows of runs.jsonl
     #[arg(long)]
     pub(crate) json: bool,
@@ -58,13 +62,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         grid: axes(&args.grid)?,
         ..overrides(&args.scenario)?
     };
-    let scenarios: Result<Vec<Scenario>, Failure> =
-        args.files.iter().map(|f| load(f, overrides.clone())).collect();
-    let scenarios = scenarios?;
+    let plugins = args.plugins.load()?;
+    let read = |name: &PathBuf| match plugins.is_empty() {
+        true => load(name, overrides.clone()),
+        false => plugins.scenario(name, &overrides),
+    };
+    let scenarios = args.files.iter().map(read).collect::<Result<Vec<Scenario>, Failure>>()?;
     let name = if scenarios.len() == 1 { scenarios[0].name.clone() } else { "comparison".into() };
     let place = results::place(&args.output, &name);
     let outputs = run_files::outputs(&args.files_of_runs, &scenarios, place.as_deref())?;
-    RunRequest {
+    let done = RunRequest {
         kind: "run",
         name: &name,
         scenarios: &scenarios,
@@ -74,5 +81,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         output: &args.output,
         json: args.json,
     }
-    .run()
+    .run();
+    plugins.tell_odd();
+    done
 }

@@ -70,6 +70,7 @@ fn method(name: &str, base: &str, set: &BTreeMap<String, Bound<'_, PyAny>>) -> P
         title: format!("{base}, changed in Python"),
         base: base.into(),
         set: set.collect::<PyResult<_>>()?,
+        limiter: None,
     })
 }
 

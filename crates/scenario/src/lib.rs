@@ -30,6 +30,7 @@ mod method;
 mod most;
 mod notes;
 mod origin;
+mod own;
 mod parts;
 mod preset;
 mod resolve;
@@ -48,7 +49,7 @@ pub use error::ScenarioError;
 pub use file::docs;
 pub use file::{ChannelFile, FlowFile, ScenarioFile};
 pub use grid::Axis;
-pub use method::{Derived, Method, MethodLibrary, Settings};
+pub use method::{Derived, Method, MethodLibrary, OwnLimiter, Settings};
 pub use most::Most;
 pub use settings::MethodSettings;
 pub use sweep::{SweepFile, SweepPath};
@@ -418,7 +419,7 @@ impl Scenario {
         (file.seed, file.runs, file.sweep) = (job.seed, 1, None);
         // The file already contains the variant's settings.
         file.variant = file::SOUND.into();
-        toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
+        self.written(&file)
     }
 
     fn prepared(&self, job: &Job) -> Result<(WorldConfig, ScenarioFile, Locator), ScenarioError> {
@@ -434,7 +435,8 @@ impl Scenario {
         locator: &Locator,
     ) -> Result<WorldConfig, ScenarioError> {
         let most = &self.overrides.most;
-        let world = build::world(file, &self.name, job, &self.traces, locator, most)?;
+        let mut world = build::world(file, &self.name, job, &self.traces, locator, most)?;
+        self.put_own(job, file, &mut world);
         most.check(&world, locator)?;
         Ok(world)
     }
@@ -451,7 +453,14 @@ impl Scenario {
         }
         // The file already contains the variant's settings, and names no variants.
         file.variant = file::SOUND.into();
-        toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
+        self.written(&file)
+    }
+
+    /// `file` as TOML, after a comment for each of its methods with a limiter of its own.
+    fn written(&self, file: &ScenarioFile) -> Result<String, ScenarioError> {
+        let text = toml::to_string(file);
+        let text = text.map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))?;
+        Ok(self.own_in_comments(&file.methods) + &text)
     }
 
     /// Notes for the user before the first run: settings that do not apply to every method or have
@@ -461,7 +470,8 @@ impl Scenario {
     /// If a trace cannot be read.
     pub fn warnings(&self) -> Result<Vec<String>, ScenarioError> {
         let of_traces = build::trace_warnings(&self.base, &self.traces, &self.locator)?;
-        Ok(self.notes.iter().cloned().chain(of_traces).collect())
+        let own = self.own_in_words();
+        Ok(self.notes.iter().cloned().chain(own).chain(of_traces).collect())
     }
 
     fn first_seed(&self) -> u64 {

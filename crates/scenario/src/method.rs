@@ -7,6 +7,7 @@ use crate::near;
 use justfull_base::bounds::key;
 use justfull_base::param::{Form, Param, written_table};
 use justfull_base::{choice, table};
+use justfull_ran::limiter::LimiterConfig;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -125,6 +126,17 @@ pub struct Derived {
     pub base: String,
     /// Its own settings, by path.
     pub set: BTreeMap<String, toml::Value>,
+    /// The limiter in place of the limiter of the settings.
+    pub limiter: Option<OwnLimiter>,
+}
+
+/// A limiter that no file can describe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnLimiter {
+    /// The limiter.
+    pub config: LimiterConfig,
+    /// Where it comes from, in one line: the file of a plugin and its hash.
+    pub source: String,
 }
 
 impl Method {

@@ -42,10 +42,13 @@ impl Scenario {
         for method in self.methods() {
             let job = Job { method: method.clone(), point: 0, seed: self.seeds()[0] };
             let mut found = BTreeMap::new();
-            let tree = Table::try_from(self.of_job(&job)?.0).unwrap_or_default();
+            let file = self.of_job(&job)?.0;
+            let place = file.uplink.method_at;
+            let tree = Table::try_from(file).unwrap_or_default();
             for (key, value) in tree.into_iter().filter(|(key, _)| !ABOUT.contains(&key.as_str())) {
                 leaves(value, key, &mut found);
             }
+            self.show_own(method, place, &mut found);
             all.push(found);
         }
         let paths: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();

@@ -29,7 +29,7 @@ for file in /usr/bin/justfull /usr/share/man/man1/justfull.1.gz \
     /usr/share/doc/justfull/NOTICE /usr/share/doc/justfull/LICENSE-MIT \
     /usr/share/doc/justfull/LICENSE-APACHE /usr/share/justfull/grafana-proxy.json \
     /usr/share/justfull/grafana-live.json /usr/share/justfull/alerts-proxy.yml \
-    /usr/share/justfull/keepalived-proxy.conf; do
+    /usr/share/justfull/keepalived-proxy.conf /usr/include/justfull_plugin.h; do
     [ -s "$file" ] || { echo "the package installs no $file"; exit 1; }
 done
 unit=/usr/lib/systemd/system/justfull-proxy.service

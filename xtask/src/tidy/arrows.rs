@@ -9,7 +9,7 @@ use super::tree::Tree;
 pub(crate) const PURE: [&str; 7] = ["base", "phy", "queue", "ran", "tcp", "rapid", "nru"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
@@ -17,6 +17,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("tcp", &["base"]),
     ("rapid", &["base", "phy"]),
     ("c", &["base", "queue", "ran", "rapid"]),
+    ("plugin", &["base", "ran"]),
     ("nru", &[]),
     ("run", &PURE),
     ("sim", &["base", "phy", "queue", "ran", "tcp", "rapid", "run"]),
@@ -41,12 +42,12 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ),
     ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "run", "scenario", "trace", "lab"]),
     ("ui", &["base", "run", "net", "rnis", "scenario", "lab", "report", "campaign", "trace"]),
-    ("campaign", &["base", "run", "sim", "scenario", "lab", "report"]),
+    ("campaign", &["base", "run", "sim", "plugin", "scenario", "lab", "report"]),
     (
         "cli",
         &[
-            "campaign", "base", "run", "sim", "net", "ui", "live", "rnis", "proxy", "f1u", "n3",
-            "trace", "scenario", "lab", "report",
+            "campaign", "base", "run", "sim", "net", "plugin", "ui", "live", "rnis", "proxy",
+            "f1u", "n3", "trace", "scenario", "lab", "report",
         ],
     ),
     (

@@ -129,6 +129,9 @@ pub(crate) struct MakeArgs {
     /// Run the failed jobs again
     #[arg(long)]
     pub(crate) retry: bool,
+    /// Load the plugins that the campaign's file names; their code runs with your rights
+    #[arg(long)]
+    pub(crate) plugins: bool,
     /// Print neither progress nor notes
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,

@@ -1,0 +1,150 @@
+//! `run --plugin` and campaigns with plugins: the example in C beside the built-in limiter.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+fn tree() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the tree").into()
+}
+
+/// A folder with `drql.so`, the example in C.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new("cc");
+    command.args(["-std=c11", "-O2", "-shared", "-fPIC", "-o"]).arg(folder.path().join("drql.so"));
+    command.arg("-I").arg(tree().join("crates/plugin/include"));
+    command.arg(tree().join("examples/plugin-c/drql.c")).arg("-lm");
+    assert!(command.status().expect("a compiler for C").success(), "{command:?}");
+    folder
+}
+
+fn justfull(folder: &TempDir, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+    command.args(args).current_dir(folder.path()).env_remove("JUSTFULL_DATA");
+    command.output().expect("the program runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn made(folder: &TempDir, args: &[&str]) -> String {
+    let done = justfull(folder, args);
+    assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
+    text(&done.stdout)
+}
+
+fn refused(folder: &TempDir, args: &[&str]) -> String {
+    let done = justfull(folder, args);
+    let said = text(&done.stderr);
+    assert_eq!((done.status.code(), said.matches("justfull: ").count()), (Some(2), 1), "{said}");
+    said
+}
+
+/// The records of packets in `file`, without the name of the method.
+fn packets(folder: &TempDir, file: &str, method: &str) -> Vec<String> {
+    let text = fs::read_to_string(folder.path().join(file)).expect("it is written");
+    let rows = text.lines().filter(|line| !line.starts_with('#'));
+    rows.map(|row| row.replace(&format!(",{method},"), ",M,")).collect()
+}
+
+#[test]
+fn the_example_in_c_decides_as_the_built_in_limiter_packet_by_packet() {
+    let folder = folder();
+    for scenario in ["voip-over-lte", "nr-100mhz", "t20-shared", "upload-and-call"] {
+        let all = ["--runs", "1", "--no-files", "-q", "--packets", "p.csv"];
+        let grid: &[&str] =
+            if scenario == "t20-shared" { &["--grid", "core.delay=[10ms]"] } else { &[] };
+        let plugin = ["run", scenario, "--method", "DRQL", "--plugin", "drql.so"];
+        made(&folder, &[&plugin[..], &all, grid].concat());
+        let names = fs::read_dir(folder.path()).expect("a folder").filter_map(|entry| {
+            entry.expect("an entry").file_name().into_string().ok().filter(|n| n.ends_with(".csv"))
+        });
+        let (own, known): (Vec<String>, Vec<String>) = names.partition(|n| n.contains("DRQL_in_C"));
+        assert_eq!((own.len(), known.len()), (1, 1), "{own:?} {known:?}");
+        let (own, known) =
+            (packets(&folder, &own[0], "DRQL in C"), packets(&folder, &known[0], "DRQL"));
+        assert!(known.len() > 1000, "{scenario}: {} packets", known.len());
+        assert!(own == known, "{scenario}: the packets differ");
+        for name in fs::read_dir(folder.path()).expect("a folder") {
+            let path = name.expect("an entry").path();
+            if path.extension().is_some_and(|ending| ending == "csv") {
+                fs::remove_file(path).expect("it is there");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_results_name_the_library_and_its_hash_and_show_as_any_method() {
+    let folder = folder();
+    let short = ["--duration", "12s", "--runs", "1", "-q", "--out", "out"];
+    let run = ["run", "voip-over-lte", "--method", "Vanilla", "--plugin", "./drql.so"];
+    let args = [&run[..], &short].concat();
+    let said = made(&folder, &args);
+    let hash = Command::new("sha256sum").arg(folder.path().join("drql.so")).output();
+    let hash = text(&hash.expect("it runs").stdout)[..64].to_string();
+    let source = format!("./drql.so, SHA-256 {hash}");
+    assert!(said.contains(&format!("DRQL in C is Vanilla with the limiter of {source}")), "{said}");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("rlc.limiter = {source}")), "{said}");
+    for file in ["out/result.json", "out/manifest.json", "out/report.html"] {
+        let text = fs::read_to_string(folder.path().join(file)).expect("it is written");
+        assert!(text.contains(&hash) && text.contains("DRQL in C"), "{file}");
+    }
+    made(&folder, &["plot", "out", "--kind", "bars", "--y", "delay.p99", "-o", "bars.svg"]);
+    let bars = fs::read_to_string(folder.path().join("bars.svg")).expect("it is written");
+    assert!(bars.contains("DRQL in C"));
+    made(&folder, &["check", "out"]);
+}
+
+#[test]
+fn a_plugin_that_cannot_run_is_refused_with_one_error() {
+    let folder = folder();
+    let run = |more: &[&str]| refused(&folder, &[&["run", "voip-over-lte"], more].concat());
+    let told = run(&["--plugin", "none.so"]);
+    assert!(told.contains("--plugin: none.so: found No such file"), "{told}");
+    let told = run(&["--plugin", "drql.so", "--plugin", "drql.so"]);
+    let name = "found the name `DRQL in C`, allowed is one that no other method has";
+    assert!(told.contains(name), "{told}");
+    let told = run(&["--plugin", "drql.so", "--plugin-base", "Nothing"]);
+    assert!(told.contains("field `base`: found Nothing"), "{told}");
+    let alone = justfull(&folder, &["run", "voip-over-lte", "--plugin-base", "DRQL"]);
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(text(&alone.stderr).contains("--plugin <FILE>"), "{}", text(&alone.stderr));
+    // A file names no library: neither a scenario nor a setting.
+    let told = run(&["--set", "rlc.limiter={kind=\"plugin\", file=\"drql.so\"}"]);
+    assert!(told.contains("found `plugin`, allowed is one of"), "{told}");
+    assert!(!folder.path().join("results").exists(), "nothing is written");
+}
+
+const CAMPAIGN: &str = "scenarios = [\"voip-over-lte\"]\nmethods = [\"DRQL\", \"Mine\"]\n\
+                        seeds = 2\n[set]\nduration = \"11s\"\n[plugin.Mine]\nfile = \"drql.so\"\n";
+
+#[test]
+fn a_campaign_runs_its_plugins_only_where_the_command_allows_it() {
+    let folder = folder();
+    fs::write(folder.path().join("c.toml"), CAMPAIGN).expect("it is written");
+    let told = refused(&folder, &["campaign", "run", "c.toml", "-q"]);
+    assert!(told.contains("c.toml: plugin.Mine: found drql.so, allowed with --plugins"), "{told}");
+    made(&folder, &["campaign", "run", "c.toml", "-q", "--plugins"]);
+    let table = ["campaign", "table", "c.toml", "--against", "DRQL", "--json"];
+    let table: serde_json::Value = serde_json::from_str(&made(&folder, &table)).expect("JSON");
+    let rows = table["rows"].as_array().expect("rows");
+    let mine: Vec<_> = rows.iter().filter(|row| row["method"] == "Mine").collect();
+    assert!(!mine.is_empty(), "{table}");
+    let told = made(&folder, &["campaign", "status", "c.toml", "--json"]);
+    assert!(told.contains("\"done\":4"), "{told}");
+    // Another library, other jobs.
+    let library = folder.path().join("drql.so");
+    let mut bytes = fs::read(&library).expect("it is there");
+    bytes.extend(b"\n");
+    fs::write(&library, bytes).expect("it is written");
+    let told = made(&folder, &["campaign", "status", "c.toml", "--json"]);
+    assert!(told.contains("\"done\":2"), "{told}");
+    fs::remove_file(&library).expect("it is there");
+    let told = refused(&folder, &["campaign", "status", "c.toml"]);
+    assert!(told.contains("c.toml: plugin.Mine.file: found drql.so: No such file"), "{told}");
+}
