@@ -98,6 +98,8 @@ mod room;
 mod sample;
 mod slab;
 mod slack;
+mod steady;
+mod steps;
 mod timers;
 mod ue;
 
