@@ -18,6 +18,7 @@ mod lines;
 mod listen;
 mod malformed;
 mod notify;
+mod plain;
 mod query;
 mod report;
 mod routes;
