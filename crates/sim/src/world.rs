@@ -103,6 +103,16 @@ impl World {
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
         self.run_step_by_step(progress)
     }
+
+    /// Runs like [`Self::run`], with the same result. A world of many cells runs in stretches of
+    /// time, on at most `threads` threads.
+    ///
+    /// # Panics
+    /// The panics of `run`.
+    #[cfg_attr(not(debug_assertions), inline)]
+    pub fn run_on(self, threads: usize, progress: &mut dyn Progress) -> Option<RunResult> {
+        self.run_in_stretches(threads, progress)
+    }
 }
 
 impl<'a> World<&'a mut (dyn Tap + 'a)> {
@@ -124,15 +134,24 @@ impl<'a> World<&'a mut (dyn Tap + 'a)> {
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
         self.run_step_by_step(progress)
     }
-}
 
-impl<T: Listener> World<T> {
-    /// Runs like [`World::run`], with the same result. A world of many cells runs in stretches of
+    /// Runs like [`Self::run`], with the same result. A world of many cells runs in stretches of
     /// time, on at most `threads` threads.
     ///
     /// # Panics
     /// The panics of `run`.
+    #[cfg_attr(not(debug_assertions), inline)]
     pub fn run_on(self, threads: usize, progress: &mut dyn Progress) -> Option<RunResult> {
+        self.run_in_stretches(threads, progress)
+    }
+}
+
+impl<T: Listener> World<T> {
+    /// [`World::run_on`] with any listener. A build with debug assertions compiles it in this crate
+    /// only: the tests' build does not optimise the crates that call it. In a release build these
+    /// crates compile it, since it would change how the compiler inlines the loop of `run`:
+    /// `s1_blocks` and `r22_rapid` of `cargo xtask bench` then take 1 % more instructions.
+    fn run_in_stretches(self, threads: usize, progress: &mut dyn Progress) -> Option<RunResult> {
         match self.stretch() {
             Some(most) => {
                 let threads = self.threads(threads);
