@@ -216,10 +216,8 @@ pub(crate) fn run(root: &Path, profile: Profile, enforce: bool) -> Outcome {
 /// # Errors
 /// A count that is above its floor.
 pub(crate) fn counts(root: &Path) -> Outcome {
-    // In one build the library for C is compiled beside the long units of the workloads.
-    let mut all = cargo_build(root, Profile::Release, PACKAGE);
-    all.args(["-p", "justfull-c", "--lib"]).args(examples().into_iter().chain(c::examples()));
-    process::must_succeed(&mut all)?;
+    let names = examples().into_iter().chain(c::examples());
+    process::must_succeed(with_library(root).args(names))?;
     let programs = programs(root, Profile::Release)?;
     let counted = count(&programs)?;
     let mut series = Vec::with_capacity(WORKLOADS.len());
@@ -229,6 +227,15 @@ pub(crate) fn counts(root: &Path) -> Outcome {
     print!("{}", instructions(&series));
     judge(&violations(&series, Judged::Counts), true)?;
     c::run(root, true)
+}
+
+/// A build of the library for C in the profile `release`, and of the programs that are added. In
+/// one build the library is compiled beside the long units of the workloads. All builds of the
+/// library name the same packages: alone it would have other features, and be compiled again.
+fn with_library(root: &Path) -> Command {
+    let mut build = cargo_build(root, Profile::Release, PACKAGE);
+    build.args(["-p", "justfull-c", "--lib"]);
+    build
 }
 
 /// Builds the program of each workload, all at once, each on a core.

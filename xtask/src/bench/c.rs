@@ -50,8 +50,7 @@ pub(super) fn examples() -> impl Iterator<Item = &'static str> {
 }
 
 pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
-    let mut cargo = super::cargo_build(root, super::Profile::Release, "justfull-c");
-    process::must_succeed(cargo.arg("--lib"))?;
+    process::must_succeed(super::with_library(root).args(examples()))?;
     let mut costs = Vec::new();
     for pair in &PAIRS {
         costs.extend(measure(root, pair)?);
