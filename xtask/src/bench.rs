@@ -242,8 +242,7 @@ fn with_library(root: &Path) -> Command {
 fn programs(root: &Path, profile: Profile) -> Outcome<Vec<PathBuf>> {
     let mut all = cargo_build(root, profile, PACKAGE);
     process::must_succeed(all.args(examples()))?;
-    let one = |workload: Workload| build(root, profile, PACKAGE, workload.program);
-    WORKLOADS.into_iter().map(one).collect()
+    WORKLOADS.into_iter().map(|w| build(root, profile, PACKAGE, w.program)).collect()
 }
 
 /// The programs of the workloads as cargo's arguments. The package has another, `site_bench`, that
