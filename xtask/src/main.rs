@@ -62,6 +62,7 @@ cargo xtask <command>
                                --release builds quicker than dist, FILE is built before
   package --only-wheel [--wheel FILE] | --only-image [--program FILE]
                                the wheel or the image alone
+  package --only-systemd DEB   run the service of a .deb under systemd, and upgrade it under load
   package --library [--release]
                                the C library alone: libjustfull-dev
   bench aqm [--ci]             count what each AQM costs for a packet, beside CoDel

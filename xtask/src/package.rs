@@ -2,13 +2,14 @@
 //! `crates/cli/Cargo.toml`, and an archive with a static program. Both are tried: the `.deb` is
 //! installed on a Debian of essential packages, runs `justfull demo` there as the user nobody and
 //! is removed without a trace; the static program runs `justfull demo` in an otherwise empty
-//! folder. The C library has a `.deb` of its own, `libjustfull-dev`. The wheel is installed on a
-//! Debian with Python, and the container image is built and run. [`release`] adds the other files
-//! of a release.
+//! folder. The service of the `.deb` is upgraded under systemd. The C library has a `.deb` of its
+//! own, `libjustfull-dev`. The wheel is installed on a Debian with Python, and the container image
+//! is built and run. [`release`] adds the other files of a release.
 
 mod image;
 mod library;
 mod release;
+mod systemd;
 mod wheel;
 
 use std::fs;
@@ -40,6 +41,8 @@ pub(crate) struct Plan {
     alone: Option<PathBuf>,
     /// The wheel, if it is built already.
     wheel: Option<PathBuf>,
+    /// The `.deb` for [`Part::Systemd`].
+    deb: Option<PathBuf>,
     /// The one part to make; all if none.
     only: Option<Part>,
 }
@@ -51,10 +54,13 @@ enum Part {
     Library,
     Wheel,
     Image,
+    /// The trial of the service alone, with a `.deb` that is made already.
+    Systemd,
 }
 
 pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
-    let mut plan = Plan { profile: "dist", program: None, alone: None, wheel: None, only: None };
+    let mut plan =
+        Plan { profile: "dist", program: None, alone: None, wheel: None, deb: None, only: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut path = || {
@@ -69,10 +75,12 @@ pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
             "--program" => plan.program = Some(path()?),
             "--static" => plan.alone = Some(path()?),
             "--wheel" => plan.wheel = Some(path()?),
+            "--only-systemd" => (plan.only, plan.deb) = (Some(Part::Systemd), Some(path()?)),
             other => {
                 return Err(Failure::Environment(format!(
                     "package: unknown option `{other}`; there are --release, --library, \
-                     --only-wheel, --only-image, --program FILE, --static FILE and --wheel FILE"
+                     --only-wheel, --only-image, --only-systemd DEB, --program FILE, \
+                     --static FILE and --wheel FILE"
                 )));
             }
         }
@@ -88,6 +96,9 @@ pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
     let target = metadata.target_directory.into_std_path_buf();
     let out = target.join("package");
     let wants = |part| plan.only.is_none_or(|only| only == part);
+    if let Some(deb) = &plan.deb {
+        return systemd::attempt(&target, deb);
+    }
     if plan.only.is_none() && !process::exists("cargo-deb") {
         let message = "cargo-deb is not here: `.ci/setup --package` installs it";
         return Err(Failure::Environment(message.to_owned()));
@@ -145,6 +156,7 @@ fn programs(root: &Path, plan: &Plan, program: &Path, version: &str, out: &Path)
     };
     let archive = archive(root, &alone, version, out)?;
     try_one(target, "installed", include_str!("package/installed.sh"), &[], &deb)?;
+    systemd::attempt(target, &deb)?;
     try_one(target, "static", include_str!("package/alone.sh"), &[], &archive)?;
     println!("{}: {bytes} B", deb.display());
     println!("{}: {} B", archive.display(), size(&archive)?);
@@ -233,12 +245,17 @@ fn try_one(target: &Path, what: &str, script: &str, packages: &[&str], package: 
     if !may_try()? {
         return Ok(());
     }
+    let mut shell = Command::new("unshare");
+    shell.args(["--mount", "sh", "-c", script]).env("PACKAGE", package);
+    succeeds_on(target, what, packages, &mut shell)
+}
+
+/// Runs a trial's command with a clean Debian that also has `packages`, and prints its output.
+fn succeeds_on(target: &Path, what: &str, packages: &[&str], shell: &mut Command) -> Outcome {
     let debian = debian(target, packages)?;
     let work = target.join("xtask/package");
     dist::fresh(&work)?;
-    let mut shell = Command::new("unshare");
-    shell.args(["--mount", "sh", "-c", script]).env("WORK", &work);
-    shell.env("LOWER", &debian).env("PACKAGE", package);
+    shell.env("WORK", &work).env("LOWER", &debian);
     let said = shell.output().map_err(|error| dist::cannot(Path::new("unshare"), &error))?;
     for bytes in [&said.stdout, &said.stderr] {
         print!("{}", String::from_utf8_lossy(bytes));
@@ -296,8 +313,15 @@ mod tests {
         assert_eq!((plan.profile, plan.program, plan.alone), expected);
         assert_eq!(parse(&[]).unwrap().profile, "dist");
         let plan = parse(&["--only-wheel", "--wheel", &here]).unwrap();
-        assert_eq!((plan.only, plan.wheel), (Some(Part::Wheel), Some(here.into())));
-        for wrong in [&["--quick"][..], &["--program"], &["--static", "/no/such/program"]] {
+        assert_eq!((plan.only, plan.wheel), (Some(Part::Wheel), Some(here.clone().into())));
+        let plan = parse(&["--only-systemd", &here]).unwrap();
+        assert_eq!((plan.only, plan.deb), (Some(Part::Systemd), Some(here.into())));
+        for wrong in [
+            &["--quick"][..],
+            &["--program"],
+            &["--only-systemd"],
+            &["--static", "/no/such/program"],
+        ] {
             assert!(matches!(parse(wrong), Err(Failure::Environment(_))), "{wrong:?}");
         }
     }
