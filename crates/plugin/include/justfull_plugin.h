@@ -1,5 +1,5 @@
-/* A limiter of one's own for `justfull run SCENARIO --plugin ./LIBRARY.so`, in C, C++ or any language
- * with C's calls. A limiter decides how much may enter the RLC queue of one bearer.
+/* A limiter of one's own for `justfull run SCENARIO --plugin ./LIBRARY.so`, in C, C++ or any
+ * language with C's calls. A limiter decides how much may enter the RLC queue of one bearer.
  *
  * The shared library exports justfull_limiter, which returns a table that stays unchanged. justfull
  * makes an object by `create` for each bearer of each run. One thread at a time uses an object;
