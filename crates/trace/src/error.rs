@@ -68,6 +68,14 @@ impl TraceError {
         Self::Unusable { path: path.into(), found: found.into(), allowed: allowed.into() }
     }
 
+    /// The error of a line, whose field `options` read otherwise.
+    pub(super) fn or_by(mut self, options: &str) -> Self {
+        if let Self::Malformed { allowed, .. } = &mut self {
+            allowed.push_str(&format!("; {options} reads other times"));
+        }
+        self
+    }
+
     /// True when the file is absent, so that what needs it could not run.
     #[must_use]
     pub const fn is_absent(&self) -> bool {
@@ -90,6 +98,27 @@ pub(super) fn quote(text: &str) -> String {
     }
     format!("`{quoted}`")
 }
+
+/// `text` as one word of a shell.
+pub(super) fn shell(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// The allowed text in place of a file at `path` in the encoding `from`, with the command that
+/// makes it.
+pub(super) fn in_utf8(path: &Path, from: &str) -> String {
+    let (file, made) = (path.display().to_string(), path.with_extension("utf8.csv"));
+    let (file, made) = (shell(&file), shell(&made.display().to_string()));
+    format!("text in UTF-8, as from `iconv -f {from} -t UTF-8 {file} > {made}`")
+}
+
+/// An encoding in which every file of single bytes is text.
+pub(super) const SINGLE_BYTES: &str = "ISO-8859-1";
 
 /// `path`, or `empty` for a path without a name.
 fn shown(path: &Path, empty: &str) -> String {

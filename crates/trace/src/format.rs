@@ -155,6 +155,9 @@ impl FromStr for FileFormat {
     }
 }
 
+/// Names of the times of a phone log, its own first, in lower case.
+pub(super) const LOG_TIMES: [&str; 2] = ["timestamp", "t_s"];
+
 /// The format according to the first bytes of a file, without gzip; none if they do not show it.
 ///
 /// A list of numbers is taken for Mahimahi's: CellReplay's heavy opportunities look the same and
@@ -184,7 +187,10 @@ pub fn guess(head: &[u8]) -> Option<FileFormat> {
         () if has("packets_per_10ms") => Some(FileFormat::T20),
         () if begins("start_") && begins("end_") && has("bytes") => Some(FileFormat::Csv),
         () if has("rnti") && has("transport_block_size") => Some(FileFormat::NrScope),
-        () if has("dl_bitrate") || has("dl_kbps") => Some(FileFormat::Ucc),
+        // Rates under other times are those of some table, which no format describes.
+        () if has("dl_bitrate") || has("dl_kbps") => {
+            LOG_TIMES.iter().any(|name| has(name)).then_some(FileFormat::Ucc)
+        }
         () if has("cqi") => Some(FileFormat::Cqi),
         () if has("bytes") => Some(FileFormat::Bytes),
         () => None,
@@ -222,6 +228,9 @@ mod tests {
             ("start_ms,end_ms,bytes\n", Some(FileFormat::Csv)),
             ("start_ms;end_ms;bytes\n0;1;2\n", Some(FileFormat::Csv)),
             ("\"Timestamp\",\"DL_bitrate\"\n", Some(FileFormat::Ucc)),
+            ("time,dl_kbps\n0,5\n", None),
+            ("\u{feff}Zeit;DL_bitrate;CQI\r\n0,5;12,5;7\r\n", None),
+            ("dl_kbps\n5\n", None),
             ("timestamp,rnti,dci_format,transport_block_size\n", Some(FileFormat::NrScope)),
             ("0,5\n1,6\n", None),
             ("0 5\n1 6\n", None),

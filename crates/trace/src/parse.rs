@@ -1,6 +1,6 @@
 //! From lines to a checked trace.
 
-use super::error::quote;
+use super::error::{SINGLE_BYTES, in_utf8, quote};
 use super::lines::{Lines, Marks, Next};
 use super::number::is_missing;
 use super::rows::{digits, is_control, whole};
@@ -130,7 +130,8 @@ impl<'a> Rows<'a> {
     /// Any other line of the file.
     fn take(&mut self, line: &[u8], splitter: &mut Splitter) -> Result<(), TraceError> {
         let Ok(text) = std::str::from_utf8(line) else {
-            return Err(self.malformed(quote(&String::from_utf8_lossy(line)), "text in UTF-8"));
+            let found = quote(&String::from_utf8_lossy(line));
+            return Err(self.malformed(found, in_utf8(self.path, SINGLE_BYTES)));
         };
         if text.starts_with('#') {
             return Ok(());

@@ -70,7 +70,7 @@ pub fn load_from<R: Read>(
     let source = Source { path, options, dialect };
     let format = source.format(&head)?;
     options.ensure_read(format, path)?;
-    let whole = Cursor::new(head).chain(reader);
+    let whole = Cursor::new(&head).chain(reader);
     let column = options.rate_column.as_ref().or(options.amount_column.as_ref());
     let parsed = match (format, column) {
         (FileFormat::Mahimahi | FileFormat::Cellreplay, _) => {
@@ -92,7 +92,9 @@ pub fn load_from<R: Read>(
             "no column of amounts",
             "the name or number of the column (--amount-column)",
         )),
-        (FileFormat::T20 | FileFormat::Cqi | FileFormat::Bytes, _) => source.column(whole, format),
+        (FileFormat::T20 | FileFormat::Cqi | FileFormat::Bytes, _) => {
+            source.column(whole, format, &head)
+        }
     }?;
     let mut notes = parsed.notes;
     if gzip {
@@ -135,6 +137,7 @@ impl Source<'_> {
                            'x.csv'\"` makes";
             return Err(self.unusable("a Parquet file", allowed));
         }
+        suggest::ensure_narrow(self, head)?;
         if self.options.rate_column.is_some() && self.options.amount_column.is_some() {
             let found = "both a column of rates and one of amounts";
             return Err(self.unusable(found, "--rate-column or --amount-column"));
@@ -212,8 +215,13 @@ impl Source<'_> {
         self.finish(interval, bytes, Some(cqi), marks, notes)
     }
 
-    /// The formats of one column.
-    fn column<R: Read>(&self, reader: R, format: FileFormat) -> Result<Parsed, TraceError> {
+    /// The formats of one column, in a file that begins with `head`.
+    fn column<R: Read>(
+        &self,
+        reader: R,
+        format: FileFormat,
+        head: &[u8],
+    ) -> Result<Parsed, TraceError> {
         let missing = match self.options.repairs.gaps.unwrap_or_default() {
             Gaps::Hold => MissingCqi::Hold,
             Gaps::Skip => MissingCqi::Skip,
@@ -226,11 +234,8 @@ impl Source<'_> {
                 (Format::Cqi { missing }, self.options.interval.unwrap_or(Duration::from_secs(1)))
             }
             _ => {
-                let allowed = "the length of a row, which the format bytes does not say (--row); \
-                               --amount-column bytes --time-column NAME reads a table with times";
-                let interval =
-                    self.options.interval.ok_or_else(|| self.unusable("no interval", allowed))?;
-                (Format::Bytes, interval)
+                let interval = self.options.interval;
+                (Format::Bytes, interval.ok_or_else(|| suggest::no_interval(self, head))?)
             }
         };
         let most = self.options.max_intervals as u64;

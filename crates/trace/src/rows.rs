@@ -1,6 +1,6 @@
 //! Shared by all text readers: rows with their place in the file, with comments and gaps handled.
 
-use super::error::quote;
+use super::error::{SINGLE_BYTES, in_utf8, quote};
 use super::lines::{Lines, Marks, Next};
 use super::number::Decimal;
 use super::unpack::read_error;
@@ -32,7 +32,8 @@ impl At<'_> {
     /// The row as text.
     pub(super) fn text<'t>(&self, column: &str, row: &'t [u8]) -> Result<&'t str, TraceError> {
         std::str::from_utf8(row).map_err(|_| {
-            self.malformed(column, quote(&String::from_utf8_lossy(row)), "text in UTF-8")
+            let found = quote(&String::from_utf8_lossy(row));
+            self.malformed(column, found, in_utf8(self.path, SINGLE_BYTES))
         })
     }
 

@@ -151,11 +151,11 @@ fn long_lines_wrong_encodings_and_damaged_archives_are_refused() {
     assert_eq!(message(&endless, Format::Packets), want);
     let latin1 = message(b"packets_per_10ms\n6\n\xe94\n", Format::Packets);
     assert!(
-        latin1.starts_with("<memory>:3: ") && latin1.ends_with("allowed is text in UTF-8"),
+        latin1.starts_with("<memory>:3: ") && latin1.contains("allowed is text in UTF-8, as from"),
         "{latin1}"
     );
     let utf16 = message(b"\xff\xfep\0a\0", Format::Packets);
-    assert!(utf16.ends_with("allowed is text in UTF-8"), "{utf16}");
+    assert!(utf16.contains("allowed is text in UTF-8, as from"), "{utf16}");
 
     let archive = gzip(b"packets_per_10ms\n6\n4\n");
     for damaged in

@@ -450,11 +450,85 @@ fn a_file_that_is_in_no_format_is_refused_with_its_columns_where_it_has_any() {
         assert!(refused.starts_with(&format!("t: found {found}")), "{refused}");
     }
     let wide: Vec<u8> = "time,rate\n0,5\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    for wide in [[b"\xff\xfe", &wide[..]].concat(), wide] {
-        let refused = load_from(&wide[..], Path::new("t"), &ReadOptions::default());
-        let refused = refused.expect_err("no UTF-8").to_string();
-        assert_eq!(refused, "t: found text in UTF-16, allowed is text in UTF-8");
+    let named = ReadOptions { rate_column: Some("rate".into()), ..ReadOptions::default() };
+    for (wide, from) in [([b"\xff\xfe", &wide[..]].concat(), "UTF-16"), (wide.clone(), "UTF-16LE")]
+    {
+        for options in [&ReadOptions::default(), &named] {
+            let refused = load_from(&wide[..], Path::new("a b.csv"), options);
+            let refused = refused.expect_err("no UTF-8").to_string();
+            let wanted = format!(
+                "a b.csv: found text in UTF-16, allowed is text in UTF-8, as from `iconv -f {from} \
+                 -t UTF-8 'a b.csv' > 'a b.utf8.csv'`"
+            );
+            assert_eq!(refused, wanted);
+        }
     }
+}
+
+#[test]
+fn a_table_in_latin_1_is_refused_with_the_command_that_makes_utf_8() {
+    let latin = |text: &str| text.chars().map(|c| c as u8).collect::<Vec<u8>>();
+    let refused = |text: &str, options: &ReadOptions| {
+        let read = load_from(&latin(text)[..], Path::new("t.csv"), options);
+        read.expect_err("no UTF-8").to_string()
+    };
+    let hint =
+        "allowed is text in UTF-8, as from `iconv -f ISO-8859-1 -t UTF-8 t.csv > t.utf8.csv`";
+    let table = "# x\nZeit;Rate in Mbit/s für Köln\r\n0;5\r\n1;6\r\n";
+    let found = refused(table, &ReadOptions::default());
+    assert_eq!(found, format!("t.csv: found no UTF-8 in line 2, {hint}"));
+    let picture = load_from(&b"\x89PNG\r\n\x1a\n\0"[..], Path::new("t"), &ReadOptions::default());
+    let picture = picture.expect_err("no table").to_string();
+    assert!(picture.starts_with("t: found no format"), "{picture}");
+    let named = ReadOptions { rate_column: Some("2".into()), ..ReadOptions::default() };
+    let found = refused(table, &named);
+    assert!(found.starts_with("t.csv:2: ") && found.ends_with(hint), "{found}");
+}
+
+#[test]
+fn rates_of_a_phone_log_under_other_times_are_a_table_whose_columns_are_named() {
+    let wanted = |table: &str, command: &str| {
+        let refused = text(table, &[]).expect_err("no format");
+        assert!(refused.contains(&format!("justfull trace info t {command}")), "{refused}");
+        assert!(!refused.contains("Timestamp"), "{refused}");
+    };
+    for times in ["time", "Time (s)", "elapsed_s", "Zeit"] {
+        let named = if times.contains(' ') { format!("'{times}'") } else { times.into() };
+        for [before, end, separator] in
+            [["", "\n", ","], ["\u{feff}", "\r\n", ";"], ["# a\n", "\n", "\t"]]
+        {
+            let table = format!(
+                "{before}{times}{separator}dl_kbps{separator}CQI{end}0{separator}5{separator}7{end}\
+                 1{separator}6{separator}8{end}"
+            );
+            wanted(&table, &format!("--time-column {named} --rate-column dl_kbps"));
+        }
+    }
+    wanted("zeit;DL_bitrate\n0,5;5,5\n1,5;6\n", "--time-column zeit --rate-column DL_bitrate");
+    let log = ReadOptions { format: Some(FileFormat::Ucc), ..ReadOptions::default() };
+    let refused = load_from(&b"time,dl_kbps\n0,5\n"[..], Path::new("t"), &log);
+    let refused = refused.expect_err("no times of a log").to_string();
+    let found = "t:1: column `Timestamp`: found no such column in `time,dl_kbps`";
+    let allowed = "allowed is a header line with columns Timestamp (or t_s) and DL_bitrate";
+    assert_eq!(refused, format!("{found}, {allowed}"));
+    for (table, hint) in [
+        ("Timestamp,DL_bitrate\n17.5,5\n", "--time-column Timestamp --rate-column DL_bitrate"),
+        ("t_s;dl_kbps\n0,5;5\n", "--time-column t_s --rate-column dl_kbps"),
+    ] {
+        let refused = text(table, &[]).expect_err("other times");
+        let wanted = format!("; {hint} --unit kbit/s reads other times");
+        assert!(refused.ends_with(&wanted), "{refused}");
+    }
+}
+
+#[test]
+fn a_column_of_bytes_without_a_length_of_rows_is_refused_with_the_names_of_its_times() {
+    let times = text("t_ms;bytes\n0;5\n10;6\n", &[]).expect_err("no interval");
+    let command = "justfull trace info t --time-column t_ms --amount-column bytes";
+    assert!(times.contains("(--row), or the names of two columns"), "{times}");
+    assert!(times.contains(command), "{times}");
+    let alone = text("bytes\n5\n", &[]).expect_err("no interval");
+    assert!(alone.ends_with("the format bytes does not say (--row)"), "{alone}");
 }
 
 /// A decimal number of nanoseconds in seconds.

@@ -6,7 +6,7 @@
 //! lasts until its last line. Interval k, of one millisecond, holds the opportunities at k + 1 ms;
 //! those at time 0 coincide with the end of the previous loop and count as the first millisecond.
 
-use super::super::error::quote;
+use super::super::error::{SINGLE_BYTES, in_utf8, quote};
 use super::super::rows::{self, At, Empty, digits, whole};
 use super::super::{Duration, FileFormat, TraceError};
 use super::{Parsed, Source};
@@ -71,6 +71,6 @@ fn refused(at: &At<'_>, row: &[u8], most: u64) -> TraceError {
     let allowed = format!("a time in whole milliseconds, at most {most}, alone on its line");
     match std::str::from_utf8(row) {
         Ok(_) => at.malformed(COLUMN, found, allowed),
-        Err(_) => at.malformed(COLUMN, found, "text in UTF-8"),
+        Err(_) => at.malformed(COLUMN, found, in_utf8(at.path, SINGLE_BYTES)),
     }
 }

@@ -2,8 +2,9 @@
 //! it.
 
 use super::super::clock::{self, Named, is_instant};
-use super::super::error::quote;
+use super::super::error::{SINGLE_BYTES, in_utf8, quote, shell};
 use super::super::number::Decimal;
+use super::super::rows::is_control;
 use super::super::table::{Splitter, is_value};
 use super::super::unit::{Spelled, in_name};
 use super::super::{FileFormat, TraceError};
@@ -14,32 +15,39 @@ use std::path::Path;
 /// Most columns that are listed.
 const LISTED: usize = 40;
 
+/// Refuses a file in UTF-16, which contains no table for any reader.
+pub(super) fn ensure_narrow(source: &Source<'_>, head: &[u8]) -> Result<(), TraceError> {
+    // Without a mark, a letter of the Latin script has a byte 0 beside it.
+    let from = match head {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "UTF-16",
+        [0, ..] => "UTF-16BE",
+        [_, 0, ..] => "UTF-16LE",
+        _ => return Ok(()),
+    };
+    Err(source.unusable("text in UTF-16", &in_utf8(source.path, from)))
+}
+
+/// The first line of `head` that is no UTF-8, from 1, if it may be text; its last line may be cut.
+fn foreign_line(head: &[u8]) -> Option<usize> {
+    if head.iter().any(|byte| is_control(byte) && !matches!(byte, b'\n' | b'\r')) {
+        return None;
+    }
+    let error = std::str::from_utf8(head).err().filter(|error| error.error_len().is_some())?;
+    Some(1 + head[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count())
+}
+
 /// The refusal of a file that is in no format that its first line shows.
 pub(super) fn unplaced(source: &Source<'_>, head: &[u8]) -> TraceError {
-    // Without a mark, a letter of the Latin script has a byte 0 beside it.
-    let is_wide = |head: &[u8]| matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [_, 0, ..]);
-    if is_wide(head) || head.first() == Some(&0) {
-        return source.unusable("text in UTF-16", "text in UTF-8");
+    if let Some(line) = foreign_line(head) {
+        let found = format!("no UTF-8 in line {line}");
+        return source.unusable(&found, &in_utf8(source.path, SINGLE_BYTES));
     }
     if head.contains(&b'\r') && !head.contains(&b'\n') {
         return source.unusable("lines that end in CR alone", "lines that end in LF or CRLF");
     }
-    let text = String::from_utf8_lossy(head);
-    let mut lines = text.lines().map(|line| line.trim_start_matches('\u{feff}'));
-    let mut rows = lines
-        .by_ref()
-        .filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
-    let mut splitter = Splitter::new(source.dialect.separator);
-    let mut open = false;
-    let mut row = || -> Option<Vec<String>> {
-        let record = splitter.split(rows.next()?);
-        open |= record.is_none();
-        Some(record?.iter().map(str::to_string).collect())
-    };
-    let [first, second, third] = [(); 3].map(|()| row().unwrap_or_default());
-    if open {
+    let Some([first, second, third]) = first_rows(source, head) else {
         return source.unusable("a quote that does not end on its line", "quotes that do");
-    }
+    };
     let comma = source.dialect.comma;
     let values = |row: &[String]| row.iter().filter(|field| is_value(field, comma)).count();
     // A table has numbers, in its first line or below the names of its columns.
@@ -72,6 +80,34 @@ pub(super) fn unplaced(source: &Source<'_>, head: &[u8]) -> TraceError {
     )
 }
 
+/// The first three rows of a table, empty where it has fewer; none if a quote does not end.
+fn first_rows(source: &Source<'_>, head: &[u8]) -> Option<[Vec<String>; 3]> {
+    let text = String::from_utf8_lossy(head);
+    let lines = text.lines().map(|line| line.trim_start_matches('\u{feff}'));
+    let kept = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let mut splitter = Splitter::new(source.dialect.separator);
+    let mut rows: [Vec<String>; 3] = Default::default();
+    for (row, line) in rows.iter_mut().zip(lines.filter(kept)) {
+        *row = splitter.split(line)?.iter().map(str::to_string).collect();
+    }
+    Some(rows)
+}
+
+/// The refusal of a table of bytes whose rows have no length, with the command that reads it by its
+/// times if it has any.
+pub(super) fn no_interval(source: &Source<'_>, head: &[u8]) -> TraceError {
+    let row = "the length of a row, which the format bytes does not say (--row)";
+    let [names, sample, _] = first_rows(source, head).unwrap_or_default();
+    let has_times = names.len() == sample.len() && time_column(&names, &sample).is_some();
+    let allowed = if has_times {
+        let command = command(source.path, &names, &sample, source.dialect.comma);
+        format!("{row}, or the names of two columns: {command}")
+    } else {
+        row.into()
+    };
+    source.unusable("no interval", &allowed)
+}
+
 fn listed(names: &[String]) -> String {
     let mut all: Vec<String> = names.iter().take(LISTED).map(|name| quote(name)).collect();
     if names.len() > LISTED {
@@ -86,11 +122,7 @@ fn command(path: &Path, names: &[String], sample: &[String], comma: bool) -> Str
     let is_number = |at: &usize| Decimal::parse(&sample[*at], comma).is_some();
     let all = || 0..names.len();
     let has = |at: usize, words: &[&str]| words.iter().any(|word| lower[at].contains(word));
-    let time = all()
-        .find(|&at| is_instant(&sample[at]))
-        .or_else(|| all().find(|&at| has(at, &["time", "date", "zeit"]) || is_time(&names[at])))
-        .or_else(|| all().find(is_number))
-        .unwrap_or(0);
+    let time = time_column(names, sample).or_else(|| all().find(is_number)).unwrap_or(0);
     // Numbers first; a rate whose first value is missing still has its name.
     let texts = || all().filter(|&at| at != time && !is_number(&at));
     let others = || all().filter(|&at| at != time).filter(is_number).chain(texts());
@@ -128,16 +160,16 @@ fn command(path: &Path, names: &[String], sample: &[String], comma: bool) -> Str
     text
 }
 
-fn is_time(name: &str) -> bool {
-    matches!(clock::in_name(name), Named::Unit(_)) || ["t", "ts"].contains(&&*name.to_lowercase())
+/// The column that holds times, by its first value or its name.
+fn time_column(names: &[String], sample: &[String]) -> Option<usize> {
+    let is_named = |name: &String| {
+        let lower = name.to_lowercase();
+        ["time", "date", "zeit"].iter().any(|word| lower.contains(word)) || is_time(name)
+    };
+    let instant = sample.iter().position(|field| is_instant(field));
+    instant.or_else(|| names.iter().position(is_named))
 }
 
-/// `text` as one word of a shell.
-fn shell(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+:@%<>".contains(c);
-    if !text.is_empty() && text.chars().all(plain) && !text.contains(['<', '>']) {
-        text.into()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
+fn is_time(name: &str) -> bool {
+    matches!(clock::in_name(name), Named::Unit(_)) || ["t", "ts"].contains(&&*name.to_lowercase())
 }

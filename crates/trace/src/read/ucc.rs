@@ -10,7 +10,8 @@
 //! may have been able to carry more.
 
 use super::super::clock::{days, iso};
-use super::super::error::quote;
+use super::super::error::{quote, shell};
+use super::super::format::LOG_TIMES;
 use super::super::number::{Decimal, is_missing};
 use super::super::rows::{At, Tally, digits};
 use super::super::table::{self, Record};
@@ -28,8 +29,7 @@ const MOST_KBIT_S: u64 = u32::MAX as u64 / BYTES_PER_KBIT;
 /// Bytes of a second at 1 kbit/s.
 const BYTES_PER_KBIT: u64 = 125;
 
-/// Names of each column, the log's own first; compared without case.
-const TIME: [&str; 2] = ["timestamp", "t_s"];
+/// Names of columns, compared without case.
 const CQI: &str = "cqi";
 const STATE: &str = "state";
 /// 0 in a row in which nothing was measured, as excerpts say it; 1 in others.
@@ -44,6 +44,8 @@ struct Places {
     state: Option<usize>,
     measured: Option<usize>,
     fields: usize,
+    /// Options that read the times of another table.
+    other_times: String,
 }
 
 impl Places {
@@ -51,17 +53,26 @@ impl Places {
         let names: Vec<String> = header.iter().map(str::to_ascii_lowercase).collect();
         let place = |name: &str| names.iter().position(|column| column == name);
         let first = |names: &[&str]| names.iter().find_map(|name| place(name));
+        let value = column.in_log();
         let missing = |name: &'static str| {
             at.malformed(
                 name,
-                quote(&names.join(",")),
-                format!("a header line with columns Timestamp and {name}"),
+                format!("no such column in {}", quote(&names.join(","))),
+                format!("a header line with columns Timestamp (or t_s) and {value}"),
             )
         };
+        let time = first(&LOG_TIMES).ok_or_else(|| missing("Timestamp"))?;
+        let value = first(column.names()).ok_or_else(|| missing(value))?;
+        let own = |index: usize| shell(header.get(index));
         Ok(Self {
-            time: first(&TIME).ok_or_else(|| missing("Timestamp"))?,
-            dated: place(TIME[0]).is_some(),
-            value: first(column.names()).ok_or_else(|| missing(column.in_log()))?,
+            time,
+            dated: place(LOG_TIMES[0]).is_some(),
+            value,
+            other_times: format!(
+                "--time-column {} --rate-column {} --unit kbit/s",
+                own(time),
+                own(value)
+            ),
             cqi: place(CQI),
             state: place(STATE),
             measured: place(MEASURED),
@@ -118,7 +129,14 @@ impl Log {
         self.found.rows += 1;
         record.ensure_fields(&at, column, places.fields)?;
         let field = |index: usize| record.get(index);
-        let time = time(&at, field(places.time), places.dated)?;
+        let when = field(places.time);
+        // Seconds of an epoch and fractions of a second are times of some other table.
+        let is_number = Decimal::parse(when, at.comma).is_some_and(|number| !number.negative);
+        let hinted = |error: TraceError| match is_number {
+            true => error.or_by(&places.other_times),
+            false => error,
+        };
+        let time = time(&at, when, places.dated).map_err(hinted)?;
         let cqi = places.cqi.map(|index| cqi(&at, field(index))).transpose()?.flatten();
         let measured = match places.measured {
             Some(index) => at.number(MEASURED, field(index), 1)? == 1,
