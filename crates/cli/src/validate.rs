@@ -24,7 +24,7 @@ use justfull_report::{export, table, validation as page};
 ))]
 pub(crate) struct ValidateArgs {
     /// Control: new_reno, cubic, bbr, bbr3, vegas, westwood, yeah, fixed, prague, dctcp, ledbatpp,
-    /// scream, gcc; by-hand for figures worked out by hand; or all
+    /// abc, scream, gcc; by-hand for figures worked out by hand; or all
     #[arg(default_value = "all")]
     pub(crate) control: String,
     /// Print JSON instead of tables: a list of controls, each with its cases

@@ -7,6 +7,7 @@
 //! by hand and their measurements, in whole scenarios too. The results are the same bytes on every
 //! machine.
 
+mod abc;
 mod bbr;
 mod bbr3;
 mod by_hand;
@@ -36,9 +37,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The controls with cases, by name, and the figures worked out by hand.
-pub const CONTROLS: [&str; 14] = [
+pub const CONTROLS: [&str; 15] = [
     "new_reno", "cubic", "bbr", "bbr3", "vegas", "westwood", "yeah", "fixed", "prague", "dctcp",
-    "ledbatpp", "scream", "gcc", BY_HAND,
+    "ledbatpp", "abc", "scream", "gcc", BY_HAND,
 ];
 
 /// The figures worked out by hand.
@@ -58,6 +59,7 @@ fn experiments(control: &str) -> Option<Vec<Task>> {
         "prague" => prague::EXPERIMENTS,
         "dctcp" => dctcp::EXPERIMENTS,
         "ledbatpp" => ledbatpp::EXPERIMENTS,
+        "abc" => abc::EXPERIMENTS,
         "scream" => calls::SCREAM,
         "gcc" => calls::GCC,
         BY_HAND => return Some(by_hand::tasks()),

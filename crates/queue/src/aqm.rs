@@ -2,6 +2,7 @@
 //!
 //! To add one: a file in `aqm/`, and a line in the list of `kinds!`.
 
+pub mod abc;
 pub mod adaptive_red;
 pub mod ared;
 pub mod codel;
@@ -91,6 +92,9 @@ pub struct Needs {
     pub new_flows: bool,
     /// [`QueueView::service_rate`].
     pub service_rate: bool,
+    /// The service rate includes what slots offer without use, also while the queue is empty; only
+    /// with `service_rate`.
+    pub offers: bool,
     /// Calls of [`Aqm::on_timeout`].
     pub timeouts: bool,
     /// [`LaneView::head`] and [`QueueView::other`].
@@ -247,6 +251,7 @@ kinds! {
     "dualpi2" DualPi2 = dualpi2::{DualPi2 in Box, DualPi2Config};
     "l4span" L4Span = l4span::{L4Span in Box, L4SpanConfig};
     "pdu_set" PduSet = pdu_set::{PduSets in Box, PduSetConfig};
+    "abc" Abc = abc::{Abc in Box, AbcConfig};
 }
 
 forwarded! {

@@ -5,7 +5,7 @@ use justfull_base::{
     BitRate, Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, Ratio, Silent,
 };
 use justfull_queue::aqm::{
-    adaptive_red, ared, codel, dualpi2, none, pdpc, pdu_set, pie, red, ttlred1, ttlred2,
+    abc, adaptive_red, ared, codel, dualpi2, none, pdpc, pdu_set, pie, red, ttlred1, ttlred2,
 };
 use justfull_queue::discipline::{dual_queue, fifo::Fifo, fq_codel, protocol, sfq};
 use justfull_queue::{
@@ -188,6 +188,10 @@ fn impatient(aqm: &AqmConfig) -> Option<AqmConfig> {
         AqmConfig::PduSet(c) => {
             let (timer, congested) = (ms(4), ms(1));
             AqmConfig::PduSet(pdu_set::PduSetConfig { timer, congested, ..c })
+        }
+        AqmConfig::Abc(c) => {
+            let (target, window) = (Duration::ZERO, ms(4));
+            AqmConfig::Abc(abc::AbcConfig { target, window, tokens: 2, ..c })
         }
         AqmConfig::DualPi2(c) => {
             let (target, t_update) = (ms(1), Some(ms(1)));
@@ -372,6 +376,9 @@ fn every_aqm_acts_on_these_loads() {
         .collect();
     for aqm in aqms().into_iter().filter(|aqm| !matches!(aqm, AqmConfig::None(_))) {
         let mut queue = build(Limit::Packets(60), aqm.clone(), DisciplineConfig::default());
+        if queue.needs().offers {
+            queue.set_service_rate(Some(BitRate(1_000_000)));
+        }
         run(&mut queue, &ops, false);
         let signals = queue.aqm_signals();
         assert!(signals.is_some_and(|signals| signals > 30), "{signals:?} signals of {aqm:?}");

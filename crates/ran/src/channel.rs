@@ -223,7 +223,7 @@ impl Channel {
 
     /// Slot `slot_index` is pulled at `now`.
     #[inline(always)]
-    fn advance(&mut self, slot_index: u64, now: Instant) {
+    pub(crate) fn advance(&mut self, slot_index: u64, now: Instant) {
         self.note_pull(now);
         each!(&mut self.kind, kind => kind.advance(slot_index, now));
     }

@@ -55,6 +55,16 @@ pub(crate) struct SlotUse {
     pub(crate) used: u64,
 }
 
+impl SlotUse {
+    /// Bytes that the slot offers a bearer beyond the `sent` ones, after which it has no more data:
+    /// the unused part of the slot, of `whole` bytes, or what its share beside `sharers` with data
+    /// has beyond `sent`.
+    fn offers(self, whole: u64, sent: u64, sharers: u64) -> u64 {
+        let unused = whole * (self.capacity - self.used) / self.capacity.max(1);
+        if sharers == 0 { unused } else { unused.max((whole / (sharers + 1)).saturating_sub(sent)) }
+    }
+}
+
 kinds! {
     $ each;
 
@@ -114,6 +124,12 @@ forwarded! {
         /// The capacity of the pattern's largest slot, at the MCS of `slot`.
         fn full_slot(&self, channel: &Channel, slot: Slot) -> u64 {
             self.whole_slot(channel, slot)
+        }
+
+        /// [`Self::whole_slot`] of `ue` in bytes, with its SCells; a packet has its most bytes.
+        fn slot_bytes(&self, channel: &Channel, ue: u32, slot: Slot) -> u64 {
+            let bytes = if self.unit() == "packets" { self.most_bytes_per_unit() } else { 1 };
+            bytes * self.whole_slot(channel, slot) + self.of_scells(ue, slot).0
         }
 
         /// The bytes that SCells add for `ue` to [`Self::whole_slot`] and [`Self::full_slot`].
@@ -332,5 +348,22 @@ impl MacConfig {
             cell.refuse_scells()?;
         }
         each!(config self, c => c.check(cell))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SlotUse;
+
+    #[test]
+    fn a_slot_offers_its_unused_part_or_the_rest_of_a_share_beside_others_with_data() {
+        let half = SlotUse { capacity: 50, used: 25 };
+        assert_eq!(half.offers(1000, 500, 0), 500);
+        assert_eq!(half.offers(1000, 100, 3), 500, "the unused part is above a quarter");
+        let full = SlotUse { capacity: 50, used: 50 };
+        assert_eq!(full.offers(1000, 100, 3), 150, "a quarter, less what was sent");
+        assert_eq!(full.offers(1000, 300, 3), 0, "more than its share was sent");
+        assert_eq!(full.offers(1000, 1000, 0), 0);
+        assert_eq!(SlotUse::default().offers(1000, 0, 0), 0, "no slot of this direction");
     }
 }

@@ -470,7 +470,10 @@ impl Stack {
         }
         let slot_use @ SlotUse { capacity, used } = service.serve(slot, cell, &mut exit);
         if !cell.rated.is_empty() {
-            cell.tell_rates();
+            let sharers = service.sharers() as u64;
+            cell.tell_rates(slot, slot_use, sharers, |channel, ue| {
+                service.slot_bytes(channel, ue, slot)
+            });
         }
         if !cell.feeds.is_empty() {
             let wire = self.wire.as_deref();

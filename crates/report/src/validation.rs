@@ -153,7 +153,9 @@ pub fn markdown(validation: &Validation, figures: &str) -> String {
 /// Describes a control and how to read its table.
 fn introduce(validation: &Validation, made: &str, line: &mut dyn FnMut(&str)) {
     let file = &validation.file;
-    let doc = library::algorithms().into_iter().find(|doc| doc.name == file.control);
+    // ABC's router has the name of its sender.
+    let mut docs = library::algorithms().into_iter();
+    let doc = docs.find(|doc| doc.name == file.control && doc.kind != "aqm");
     let doc = doc.expect("every control describes itself");
     line(&format!("# Validation of `{}`", file.control));
     line(&format!("{}. {made}", doc.title));

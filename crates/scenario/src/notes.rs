@@ -1,11 +1,11 @@
 //! Notes on a scenario before a run: valid settings without effect.
 
-use super::file::{ScenarioFile, TcpFile};
+use super::file::{FlowFile, ScenarioFile, TcpFile};
 use super::locator::Locator;
 use super::resolve::Resolved;
 use super::unread::{self, Unread};
 use super::{Scenario, ScenarioError};
-use justfull_queue::{Ect1, Limit, QueueConfig};
+use justfull_queue::{AqmConfig, Ect1, Limit, QueueConfig};
 use justfull_ran::limiter::{FixedConfig, LimiterConfig};
 use justfull_ran::pacer::PacerConfig;
 use justfull_run::Transport;
@@ -89,7 +89,7 @@ impl Scenario {
 
 /// The settings of `file` that have no effect or another than they seem to, each with the reason.
 fn without_effect(file: &ScenarioFile) -> Vec<String> {
-    let notes = [limiter(file), upf_aqm(file), sdap_aqm(file), ssh(file), l4s(file)];
+    let notes = [limiter(file), upf_aqm(file), sdap_aqm(file), ssh(file), l4s(file), abc(file)];
     notes.into_iter().flatten().collect()
 }
 
@@ -154,6 +154,30 @@ fn sdap_aqm(file: &ScenarioFile) -> Option<String> {
         "the AQM of sdap.queue has no effect: without sdap.poll.period and rlc.limiter packets \
          pass through SDAP at once"
             .into()
+    })
+}
+
+/// A sender under ABC where no queue has ABC's AQM, or the AQM with another sender.
+fn abc(file: &ScenarioFile) -> Option<String> {
+    let is_router = matches!(file.rlc.queue.aqm, AqmConfig::Abc(_));
+    let is_abc = |sender: &SenderConfig| matches!(sender.cc, CcConfig::Abc(_));
+    let differs = |flow: &&FlowFile| {
+        let tcp = flow.tcp.iter().map(|tcp| &tcp.sender);
+        let page = flow.page.iter().map(|page| &page.sender);
+        let mut senders = tcp.chain(page).chain(flow.dash.iter().map(|dash| &dash.sender));
+        senders.any(|sender| is_abc(sender) != is_router)
+    };
+    let name = &file.flow.iter().find(differs)?.name;
+    Some(if is_router {
+        format!(
+            "flow.{name} is not under the control abc, but rlc.queue has the aqm abc: without ECN \
+             it is never held, with ECN it takes each brake for congestion"
+        )
+    } else {
+        format!(
+            "flow.{name} is under the control abc, but rlc.queue has no aqm abc: each packet \
+             accelerates until packets are lost"
+        )
     })
 }
 

@@ -299,6 +299,24 @@ fn a_sender_of_ect1_without_an_l4s_aqm_is_warned_of_before_the_run() {
     }
 }
 
+#[test]
+fn abc_at_one_end_alone_is_warned_of_before_the_run() {
+    let notes = |aqm: &str, cc: &str| {
+        let text = format!(
+            "title = \"t\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]\n[channel]\n\
+             kind = \"constant\"\nper_slot = 1\n[rlc]\nqueue = {{ aqm = {{ kind = \"{aqm}\" }} }}\n\
+             [[flow]]\nname = \"p\"\ntcp = {{ sender = {{ cc = {{ kind = \"{cc}\" }} }} }}\n"
+        );
+        let scenario = parse(&text, Overrides::default()).expect("it is sound");
+        scenario.warnings().expect("no trace")
+    };
+    let [router] = &notes("abc", "cubic")[..] else { panic!("one note") };
+    assert!(router.starts_with("flow.p is not under the control abc"), "{router}");
+    let [sender] = &notes("none", "abc")[..] else { panic!("one note") };
+    assert!(sender.ends_with("each packet accelerates until packets are lost"), "{sender}");
+    assert_eq!([notes("abc", "abc"), notes("none", "cubic")], [[""; 0]; 2]);
+}
+
 /// Transport blocks of 25 LTE resource blocks at MCS 0 have 85 B (TS 36.213 Table 7.1.7.2.1-1: 680
 /// bits), of which the headers of MAC and PDCP leave 80 B.
 #[test]

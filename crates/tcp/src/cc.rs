@@ -1,5 +1,6 @@
 //! The congestion controls. Their interface to the engine is in [`crate::control`].
 
+pub mod abc;
 pub mod bbr;
 pub mod bbr3;
 pub mod cubic;
@@ -58,6 +59,7 @@ kinds! {
     "prague" Prague = prague::{Prague in Box, PragueConfig};
     "dctcp" Dctcp = dctcp::{Dctcp, DctcpConfig};
     "ledbatpp" Ledbatpp = ledbatpp::{Ledbatpp in Box, LedbatppConfig};
+    "abc" Abc = abc::{Abc in Box, AbcConfig};
 }
 
 forwarded! {

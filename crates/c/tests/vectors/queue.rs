@@ -17,8 +17,12 @@ pub(super) fn all() -> Vec<Vector> {
     // A queue of its own gets no delivery reports.
     let aqms = AqmConfig::all().into_iter().filter(|aqm| !aqm.needs_reports()).map(|aqm| {
         let line = format!("queue.aqm.kind = \"{}\"", aqm.name());
-        // Without an AQM the limit decides.
-        let (name, packets) = if aqm.name() == "none" { ("fifo", 20) } else { (aqm.name(), 150) };
+        // Without an AQM that drops the limit decides.
+        let (name, packets) = match aqm.name() {
+            "none" => ("fifo", 20),
+            "abc" => ("abc", 20),
+            name => (name, 150),
+        };
         vector(name, &line, packets, &QueueConfig { aqm, ..QueueConfig::default() })
     });
     let lanes = DisciplineConfig::all().into_iter().filter(|lanes| lanes.name() != "fifo");

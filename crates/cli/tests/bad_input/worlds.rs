@@ -309,7 +309,7 @@ fn an_unknown_control_is_refused_with_the_known_ones_before_anything_is_written(
     let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
     let done = command.args(["validate", "tahoe", "--out", "out"]).current_dir(&folder).output();
     let message = "control: found tahoe, allowed is one of new_reno, cubic, bbr, bbr3, vegas, \
-                   westwood, yeah, fixed, prague, dctcp, ledbatpp, scream, gcc, by-hand, all";
+                   westwood, yeah, fixed, prague, dctcp, ledbatpp, abc, scream, gcc, by-hand, all";
     refused(&done.expect("the program starts"), message);
     assert!(!folder.path().join("out").exists());
 }

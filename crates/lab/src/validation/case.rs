@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 /// The shipped files by control, and the file of the figures worked out by hand.
-const FILES: [(&str, &str); 14] = [
+const FILES: [(&str, &str); 15] = [
     ("new_reno", include_str!("../../../../claims/validation/new_reno.toml")),
     ("cubic", include_str!("../../../../claims/validation/cubic.toml")),
     ("bbr", include_str!("../../../../claims/validation/bbr.toml")),
@@ -14,6 +14,7 @@ const FILES: [(&str, &str); 14] = [
     ("prague", include_str!("../../../../claims/validation/prague.toml")),
     ("dctcp", include_str!("../../../../claims/validation/dctcp.toml")),
     ("ledbatpp", include_str!("../../../../claims/validation/ledbatpp.toml")),
+    ("abc", include_str!("../../../../claims/validation/abc.toml")),
     ("scream", include_str!("../../../../claims/validation/scream.toml")),
     ("gcc", include_str!("../../../../claims/validation/gcc.toml")),
     ("fixed", include_str!("../../../../claims/validation/fixed.toml")),

@@ -129,6 +129,7 @@ fn each(ecn: bool) -> Vec<AqmConfig> {
         AqmConfig::DualPi2(DualPi2Config::default()),
         AqmConfig::L4Span(L4SpanConfig::default()),
         AqmConfig::PduSet(PduSetConfig::default()),
+        AqmConfig::Abc(AbcConfig::default()),
     ])
 }
 
@@ -139,9 +140,10 @@ fn built(config: &AqmConfig) -> AnyAqm {
 #[test]
 fn each_kind_says_what_it_needs_and_of_which_layers() {
     let needs = |config: &AqmConfig| {
-        let Needs { oldest, new_flows, service_rate, timeouts, heads, reports } =
+        let Needs { oldest, new_flows, service_rate, offers, timeouts, heads, reports } =
             built(config).needs();
         assert_eq!(heads, config.name() == "dualpi2", "{config:?}");
+        assert_eq!(offers, config.name() == "abc", "{config:?}");
         assert_eq!([reports, config.needs_reports()], [config.name() == "l4span"; 2]);
         (config.name(), [oldest, new_flows, service_rate, timeouts])
     };
@@ -160,6 +162,7 @@ fn each_kind_says_what_it_needs_and_of_which_layers() {
         ("dualpi2", [false; 4]),
         ("l4span", [false; 4]),
         ("pdu_set", [false, false, false, true]),
+        ("abc", [false, false, true, false]),
     ];
     assert_eq!(found, expected);
     // An average equal to the current length does not fall while the queue is empty.
@@ -168,17 +171,17 @@ fn each_kind_says_what_it_needs_and_of_which_layers() {
     let names = |of: fn(&AqmConfig) -> bool| -> Vec<_> {
         each(true).iter().filter(|config| of(config)).map(AqmConfig::name).collect()
     };
-    assert_eq!(names(AqmConfig::needs_rate), ["ared", "pdpc"]);
+    assert_eq!(names(AqmConfig::needs_rate), ["ared", "pdpc", "abc"]);
     assert_eq!(
         names(|config| !config.needs_room()),
-        ["none", "codel", "dualpi2", "l4span", "pdu_set"]
+        ["none", "codel", "dualpi2", "l4span", "pdu_set", "abc"]
     );
 }
 
 #[test]
 fn each_kind_marks_only_by_its_setting_and_l4s_kinds_always() {
     let marks = |ecn| each(ecn).iter().map(|config| built(config).marks()).collect::<Vec<_>>();
-    let expected = |expected| [&[false][..], &[expected; 8], &[true; 2], &[false]].concat();
+    let expected = |expected| [&[false][..], &[expected; 8], &[true; 2], &[false, true]].concat();
     assert_eq!((marks(true), marks(false)), (expected(true), expected(false)));
 }
 

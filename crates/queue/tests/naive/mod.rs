@@ -209,6 +209,7 @@ impl Naive {
             | AqmConfig::DualPi2(_)
             | AqmConfig::L4Span(_)
             | AqmConfig::PduSet(_)
+            | AqmConfig::Abc(_)
             | AqmConfig::Custom(_) => {
                 unreachable!("not of these")
             }

@@ -66,7 +66,7 @@ impl Owner {
             self.layer == Layer::Rlc || !queue.aqm.needs_rate(),
             &(self.name() + ".aqm.kind"),
             &aqm,
-            "an AQM that needs no rate; ared and pdpc in rlc.queue only",
+            "an AQM that needs no rate; abc, ared and pdpc in rlc.queue only",
             "P06 section III-B: only the MAC has the rate at which it serves a queue",
         )
     }

@@ -199,12 +199,32 @@ impl Cell {
         }
     }
 
-    /// Reports service rates to the AQMs that need them, after a slot.
-    pub(crate) fn tell_rates(&mut self) {
-        let Self { ues, rated, slot_weight, .. } = self;
+    /// Reports service rates to the AQMs that need them, after a slot with `slot_use` that leaves
+    /// `sharers` with data; `whole` returns the bytes of the slot if one UE with a channel has all.
+    pub(crate) fn tell_rates(
+        &mut self,
+        slot: Slot,
+        slot_use: SlotUse,
+        sharers: u64,
+        whole: impl Fn(&Channel, u32) -> u64,
+    ) {
+        let Self { ues, rated, slot_weight, channel, .. } = self;
         for (id, rate) in rated {
-            let bearer = ues[id.ue as usize].bearers.at(id.drb.into());
-            if let Some(reported) = rate.after_slot(bearer.sent_so_far(), *slot_weight) {
+            let UeRadio { bearers, own } = &mut ues[id.ue as usize];
+            let bearer = bearers.at(id.drb.into());
+            let offered = |sent| {
+                let own = own.as_mut().map(|own| &mut own.channel);
+                let whole = whole(
+                    own.map_or(&*channel, |own| {
+                        // Keeps an unused channel up to date.
+                        own.advance(slot.k, slot.now);
+                        own
+                    }),
+                    id.ue,
+                );
+                sent + slot_use.offers(whole, sent, sharers)
+            };
+            if let Some(reported) = rate.after_slot(bearer.sent_so_far(), *slot_weight, offered) {
                 bearer.set_service_rate(reported);
             }
         }

@@ -310,10 +310,10 @@ impl Stack {
         if service.tells_rates() {
             return;
         }
-        let needs = |(_, bearer): &(u8, &Bearer)| bearer.queue().needs().service_rate;
-        let rated = (0..).zip(cell.ues[place].bearers.iter()).filter(needs);
-        let rated = rated.map(|(drb, _)| BearerId { ue: place as u32, drb });
-        cell.rated.extend(rated.map(|id| (id, ServiceRate::default())));
+        for (drb, bearer) in (0..).zip(cell.ues[place].bearers.iter()) {
+            let rate = ServiceRate::of(bearer.queue().needs());
+            cell.rated.extend(rate.map(|rate| (BearerId { ue: place as u32, drb }, rate)));
+        }
     }
 
     /// Registers the bearers of the UE in `place` whose AQMs in SDAP need delivery reports, which

@@ -182,8 +182,9 @@ impl Stack {
                 link.armed = Instant::NEVER;
                 service.watch(id, cell);
             }
-            if cell.bearer(id).queue().needs().service_rate && !service.tells_rates() {
-                cell.rated.push((id, ServiceRate::default()));
+            if !service.tells_rates() {
+                let rate = ServiceRate::of(cell.bearer(id).queue().needs());
+                cell.rated.extend(rate.map(|rate| (id, rate)));
             }
         }
         self.feed_aqms(ue, None);

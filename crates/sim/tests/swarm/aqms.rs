@@ -6,8 +6,8 @@ use justfull_queue::aqm::codel::Variant;
 use justfull_queue::aqm::dualpi2::{DualPi2Config, Preset};
 use justfull_queue::aqm::pie::Estimate;
 use justfull_queue::aqm::{
-    ARedConfig, AdaptiveRedConfig, CoDelConfig, PdpcConfig, PduSetConfig, PieConfig, RedConfig,
-    TtlRed1Config, TtlRed2Config,
+    ARedConfig, AbcConfig, AdaptiveRedConfig, CoDelConfig, PdpcConfig, PduSetConfig, PieConfig,
+    RedConfig, TtlRed1Config, TtlRed2Config,
 };
 use justfull_queue::{AqmConfig, Limit};
 
@@ -63,6 +63,13 @@ pub(crate) fn aqm(rng: &mut Rng, is_told: bool) -> AqmConfig {
             congested: delay,
             whole: rng.chance(0.7),
             ..base
+        }),
+        AqmConfig::Abc(_) => AqmConfig::Abc(AbcConfig {
+            eta: Ratio(0.5 + 0.5 * rng.unit()),
+            delta: high,
+            target: low,
+            window: micros(rng, 1_000, 100_000),
+            tokens: 1 + n,
         }),
         other @ (AqmConfig::None(_) | AqmConfig::L4Span(_) | AqmConfig::Custom(_)) => other,
     }

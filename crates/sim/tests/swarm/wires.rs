@@ -7,7 +7,7 @@ use crate::link::{self, Path};
 use crate::reductions::set;
 use justfull_base::{BitRate, Bytes, Duration, Ratio, Rng};
 use justfull_tcp::cc::{
-    bbr, bbr3, cubic, dctcp, fixed, ledbatpp, new_reno, prague, vegas, westwood, yeah,
+    abc, bbr, bbr3, cubic, dctcp, fixed, ledbatpp, new_reno, prague, vegas, westwood, yeah,
 };
 use justfull_tcp::{
     AutoWindow, CcConfig, HyStart, Kernel, Pacing, Preset, Prr, ReceiverConfig, Recovery, Rto,
@@ -74,6 +74,7 @@ fn control(rng: &mut Rng) -> CcConfig {
             target: micros(rng, 1_000, 200_000),
             slowdowns: rng.chance(0.7),
         }),
+        CcConfig::Abc(_) => CcConfig::Abc(abc::AbcConfig { least: 1 + rng.below(20) as u32 }),
     }
 }
 
