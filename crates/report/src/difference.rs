@@ -162,7 +162,7 @@ pub fn json(
 }
 
 /// The differences as a table; `names` are the names of the folders, or of the method compared with
-/// and of the others' values.
+/// and of the others' values. On a narrow terminal the changes stay longest.
 #[must_use]
 pub fn table(found: &[Difference], names: &[String]) -> Grid {
     let parts = part_columns(found, |d| [&d.scenario, &d.point, &d.method, &d.flow]);
@@ -170,9 +170,18 @@ pub fn table(found: &[Difference], names: &[String]) -> Grid {
     header.push("column".into());
     let numbers_from = header.len();
     header.push(names.first().cloned().unwrap_or_default());
-    for name in names.iter().skip(1) {
-        header.extend([name.clone(), "change".into(), "%".into()]);
+    let others = names.iter().skip(1);
+    // A change stays without the column of its folder, so its heading says whose it is.
+    let of = |name: &str, what: &str| match others.len() {
+        1 => what.to_owned(),
+        _ => format!("{name}:\n{what}"),
+    };
+    for name in others.clone() {
+        header.extend([name.clone(), of(name, "change"), of(name, "%")]);
     }
+    // The changes and the first mean give the rest.
+    let own = |place: usize| (0..others.len()).rev().map(move |i| numbers_from + 1 + 3 * i + place);
+    let dropped_first = own(0).chain(own(2)).chain([numbers_from]).collect();
     let mut before: Vec<&str> = Vec::new();
     let mut rows = Vec::new();
     for difference in found {
@@ -200,7 +209,7 @@ pub fn table(found: &[Difference], names: &[String]) -> Grid {
         before = place;
     }
     let first = names.first().map_or("the first", String::as_str);
-    Grid { header, rows, numbers_from, notes: notes(found, first) }
+    Grid { header, rows, numbers_from, dropped_first, notes: notes(found, first) }
 }
 
 /// Names and indexes of the parts of a row's place that a table shows: scenario and point only if

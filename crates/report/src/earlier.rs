@@ -323,6 +323,7 @@ pub fn table(runs: &[Earlier]) -> Grid {
         "methods",
     ];
     let mut grid = Grid {
+        dropped_first: Vec::new(),
         header: HEADER.map(str::to_owned).to_vec(),
         rows: runs.iter().map(row).collect(),
         numbers_from: 3,

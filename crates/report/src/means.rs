@@ -88,5 +88,5 @@ pub fn table(found: &[Means], columns: &[&'static Column<Runs>], against: Option
     if let Some(method) = against {
         notes.push(format!("All values are differences to {method}, taken seed by seed."));
     }
-    Grid { header, rows: rows.collect(), numbers_from, notes }
+    Grid { dropped_first: Vec::new(), header, rows: rows.collect(), numbers_from, notes }
 }

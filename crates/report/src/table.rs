@@ -40,6 +40,9 @@ pub struct Grid {
     pub rows: Vec<Row>,
     /// Columns from this index on hold numbers and are aligned to the right.
     pub numbers_from: usize,
+    /// Columns of numbers that a narrow terminal loses first, in this order; the others follow from
+    /// the last to the first.
+    pub dropped_first: Vec<usize>,
     /// How to read the table, one sentence each: the meaning of `±`, and the pooling.
     pub notes: Vec<String>,
 }
@@ -203,6 +206,7 @@ mod tests {
     #[test]
     fn no_part_of_a_table_commands_a_terminal() {
         let grid = Grid {
+            dropped_first: Vec::new(),
             header: vec![COMMANDS.into(), COMMANDS.into(), COMMANDS.into(), COMMANDS.into()],
             rows: vec![Row {
                 cells: vec![COMMANDS.into(); 4],

@@ -90,7 +90,7 @@ pub fn table(validation: &Validation) -> Grid {
     let header: Vec<String> = names.into_iter().chain(kernel).chain(judged).collect();
     let row = |row: &Row| table::Row::new(cells(row, live), RowKind::Claim(row.verdict));
     let rows = validation.rows.iter().map(row).collect();
-    Grid { numbers_from: header.len(), header, rows, notes: Vec::new() }
+    Grid { dropped_first: Vec::new(), numbers_from: header.len(), header, rows, notes: Vec::new() }
 }
 
 /// The cases as JSON, for programs.

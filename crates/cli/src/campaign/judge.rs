@@ -220,6 +220,7 @@ fn grid(judged: &[Judged]) -> Grid {
         Row::new(cells, kind)
     };
     Grid {
+        dropped_first: Vec::new(),
         header: header.map(str::to_owned).to_vec(),
         rows: judged.iter().map(row).collect(),
         numbers_from: 2,

@@ -1,6 +1,7 @@
 use super::*;
 use crate::export::COLUMNS;
 use crate::read::{alias, column, testing};
+use crate::table::{Style, terminal};
 use std::path::Path;
 
 /// Writes a folder of results in which a call has these delays.
@@ -106,6 +107,37 @@ fn the_methods_of_one_folder_are_compared_with_one_of_them_seed_by_seed() {
     let alone = write(&room.path().join("b"), "", &rows[..3]);
     let said = differences_of_methods(&alone, "CoDel", &p99()).expect_err("alone").to_string();
     assert!(said.contains("nothing to compare with method `CoDel`"), "{said}");
+}
+
+#[test]
+fn a_terminal_of_80_columns_keeps_the_changes_and_loses_what_they_give_first() {
+    let room = tempfile::tempdir().expect("a folder");
+    let rows = |by: f64| {
+        [("FQ-CoDel-RFC8290", 1), ("FQ-CoDel-RFC8290", 2), ("FQ-CoDel-RFC8290", 3)]
+            .map(|(method, seed)| (method, seed, 100.0 + by * f64::from(seed as u32)))
+    };
+    let folders = ["before", "after", "with-a-long-name"]
+        .into_iter()
+        .zip([1.0, 2.0, 4.0])
+        .map(|(name, by)| write(&room.path().join(name), "", &rows(by)))
+        .collect::<Vec<_>>();
+    let shown = |count: usize, width: u16| {
+        let found = differences(&folders[..count], &p99()).expect("one flow");
+        let names = ["before", "after", "with-a-long-name"].map(String::from);
+        let names = &names[..count];
+        let style = Style { colour: false, width: Some(width) };
+        let text = terminal(&table(&found, names), style);
+        assert!(text.lines().all(|line| line.chars().count() <= width.into()), "{text}");
+        let (shown, left_out) = text.split_once("Too narrow for:").unwrap_or((&text, ""));
+        (shown.to_owned(), left_out.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let (kept, lost) = shown(2, 80);
+    assert!(kept.contains("change") && kept.contains("2.0 ± "), "{kept}");
+    assert_eq!(lost, "after");
+    assert_eq!(shown(2, 200).1, "");
+    let (kept, lost) = shown(3, 80);
+    assert!(kept.contains("after:") && kept.contains("with-a-long-name:"), "{kept}");
+    assert!(!lost.contains("change") && lost.starts_with("before after"), "{lost}");
 }
 
 #[test]

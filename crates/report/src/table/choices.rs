@@ -41,6 +41,7 @@ pub fn choices(choices: &[Choice]) -> Grid {
     let nothing =
         nothing.then(|| "Nothing is recommended: no packet arrives under any method.".into());
     Grid {
+        dropped_first: Vec::new(),
         header,
         rows: rows.collect(),
         numbers_from: 2,

@@ -115,7 +115,7 @@ pub fn claims(table: &ClaimTable) -> Grid {
             period.name
         ));
     }
-    Grid { numbers_from: header.len(), header, rows, notes }
+    Grid { dropped_first: Vec::new(), numbers_from: header.len(), header, rows, notes }
 }
 
 /// The tally of the whole paper in each world; none if there is only one world.
@@ -133,6 +133,7 @@ pub fn worlds(table: &ClaimTable) -> Option<Grid> {
         Row::new(cells.chain([world.why.clone()]).collect(), RowKind::Part)
     };
     Some(Grid {
+        dropped_first: Vec::new(),
         header: header.map(str::to_owned).to_vec(),
         rows: table.worlds.iter().map(row).collect(),
         numbers_from: header.len(),
@@ -151,6 +152,7 @@ pub fn switches(table: &ClaimTable) -> Option<Grid> {
         Row::new(cells.into(), RowKind::Part)
     };
     (!table.switches.is_empty()).then(|| Grid {
+        dropped_first: Vec::new(),
         header: header.map(str::to_owned).to_vec(),
         rows: table.switches.iter().map(row).collect(),
         numbers_from: header.len(),
@@ -203,7 +205,13 @@ pub fn narrow(grid: &Grid, style: Style) -> Grid {
     };
     let header = kept(&grid.header);
     let rows = grid.rows.iter().map(|row| Row { cells: kept(&row.cells), ..row.clone() });
-    Grid { numbers_from: header.len(), rows: rows.collect(), header, notes: grid.notes.clone() }
+    Grid {
+        dropped_first: Vec::new(),
+        numbers_from: header.len(),
+        rows: rows.collect(),
+        header,
+        notes: grid.notes.clone(),
+    }
 }
 
 #[cfg(test)]

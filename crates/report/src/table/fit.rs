@@ -38,7 +38,7 @@ fn sensitivity(table: &FitTable) -> Grid {
          columns of the squared logarithm of ours / paper."
             .into(),
     ];
-    Grid { header, rows, numbers_from: 2, notes }
+    Grid { dropped_first: Vec::new(), header, rows, numbers_from: 2, notes }
 }
 
 fn columns(table: &FitTable) -> Grid {
@@ -76,7 +76,7 @@ fn columns(table: &FitTable) -> Grid {
         ),
     ];
     let header = names.map(str::to_owned).to_vec();
-    Grid { header, rows: rows.collect(), numbers_from: 2, notes }
+    Grid { dropped_first: Vec::new(), header, rows: rows.collect(), numbers_from: 2, notes }
 }
 
 #[cfg(test)]

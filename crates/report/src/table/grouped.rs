@@ -21,6 +21,7 @@ pub fn grouped(table: &Grouped) -> Grid {
         Row::new(cells, RowKind::Claim(most.unwrap_or(Verdict::NotRun)))
     };
     Grid {
+        dropped_first: Vec::new(),
         header: header.map(str::to_owned).to_vec(),
         rows: table.rows.iter().map(row).collect(),
         numbers_from: header.len(),

@@ -200,7 +200,7 @@ fn grid(runs: &[RunResult], columns: impl Iterator<Item = &'static Column>) -> G
     }
     rows.extend(rows_of(seers));
     let notes = notes(&found, &rows, bounded.is_some());
-    Grid { header, rows, numbers_from: 2, notes }
+    Grid { dropped_first: Vec::new(), header, rows, numbers_from: 2, notes }
 }
 
 /// Notes on how to read `rows`.

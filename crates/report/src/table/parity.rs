@@ -68,7 +68,13 @@ pub fn parity(parity: &Parity) -> Grid {
                 .into(),
         );
     }
-    Grid { header, rows: parity.rows.iter().map(row).collect(), numbers_from: 1, notes }
+    Grid {
+        dropped_first: Vec::new(),
+        header,
+        rows: parity.rows.iter().map(row).collect(),
+        numbers_from: 1,
+        notes,
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,13 @@ pub fn shown(table: &ShownTable) -> Option<Grid> {
         Row::new(cells.chain(values.map(|(v, m)| with_interval(*v, m.decimals()))).collect(), kind)
     });
     let rows = rows.collect();
-    Some(Grid { header, rows, numbers_from: 4, notes: vec![PLUS_MINUS.into()] })
+    Some(Grid {
+        dropped_first: Vec::new(),
+        header,
+        rows,
+        numbers_from: 4,
+        notes: vec![PLUS_MINUS.into()],
+    })
 }
 
 #[cfg(test)]

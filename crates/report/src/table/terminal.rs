@@ -80,14 +80,22 @@ const NARROWEST: usize = 8;
 /// Columns of numbers for which names leave room: the number of runs and the first figure.
 const NUMBERS: usize = 2;
 
-/// Width of each column of `grid`, such that the names and the first [`NUMBERS`] columns of numbers
-/// fit into `width` if possible; the widest names shrink.
+/// The columns of numbers of `grid`, from the most to the least wanted.
+fn by_want(grid: &Grid) -> Vec<usize> {
+    let numbers = grid.numbers_from..grid.header.len();
+    let last = grid.dropped_first.iter().rev().filter(|i| numbers.contains(i));
+    numbers.clone().filter(|i| !grid.dropped_first.contains(i)).chain(last.copied()).collect()
+}
+
+/// Width of each column of `grid`, such that the names and the [`NUMBERS`] most wanted columns of
+/// numbers fit into `width` if possible; the widest names shrink.
 fn widths(grid: &Grid, width: Option<usize>) -> Vec<usize> {
     let mut widths: Vec<usize> = (0..grid.header.len()).map(|i| column_width(grid, i)).collect();
-    let names = grid.numbers_from.min(widths.len());
-    let first = (names + NUMBERS).min(widths.len());
     let Some(width) = width else { return widths };
-    while widths[..first].iter().map(|one| GAP + one).sum::<usize>() > width {
+    let names = grid.numbers_from.min(widths.len());
+    let wanted = by_want(grid).into_iter().take(NUMBERS);
+    let numbers: usize = wanted.map(|i| GAP + widths[i]).sum();
+    while numbers + widths[..names].iter().map(|one| GAP + one).sum::<usize>() > width {
         match widths[..names].iter_mut().max_by_key(|one| **one) {
             Some(widest) if *widest > NARROWEST => *widest -= 1,
             _ => break,
@@ -96,13 +104,20 @@ fn widths(grid: &Grid, width: Option<usize>) -> Vec<usize> {
     widths
 }
 
-/// Number of leading columns that fit into `width`, at least `least`.
-fn fitting(widths: &[usize], width: usize, least: usize) -> usize {
-    let ends = widths.iter().scan(0, |end, one| {
-        *end += GAP + one;
-        Some(*end)
-    });
-    ends.take_while(|end| *end <= width).count().max(least).min(widths.len())
+/// The columns of `grid` in their order that fit into `width`: names, at least [`NUMBERS`] columns
+/// of numbers, and more until one does not fit.
+fn fitting(grid: &Grid, widths: &[usize], width: usize) -> Vec<usize> {
+    let mut kept: Vec<usize> = (0..grid.numbers_from.min(widths.len())).collect();
+    let mut end: usize = kept.iter().map(|i| GAP + widths[*i]).sum();
+    for (place, i) in by_want(grid).into_iter().enumerate() {
+        end += GAP + widths[i];
+        if place >= NUMBERS && end > width {
+            break;
+        }
+        kept.push(i);
+    }
+    kept.sort_unstable();
+    kept
 }
 
 /// `text` in lines of at most `width` characters, broken at blanks if possible.
@@ -146,22 +161,22 @@ fn wrapped(text: &str, width: Option<u16>, indent: usize) -> Vec<String> {
 
 /// `grid` for a terminal, without its notes and without a line feed at the end.
 ///
-/// A table of numbers that is too wide loses its last columns and says which. It wraps its names if
-/// not even the first two columns of numbers fit beside them. A table of words is wrapped, at 120
-/// columns by default. Reference rows follow an empty line; a row's note is below it.
+/// A table of numbers that is too wide loses its least wanted columns ([`Grid::dropped_first`]) and
+/// says which. It wraps its names if not even two columns of numbers fit beside them. A table of
+/// words is wrapped, at 120 columns by default. Reference rows follow an empty line; a row's note
+/// is below it.
 #[must_use]
 pub fn terminal(grid: &Grid, style: Style) -> String {
     let words = grid.numbers_from >= grid.header.len();
     let width = style.width.filter(|_| !words).map(usize::from);
-    let mut widths = widths(grid, width);
-    if let Some(width) = width {
-        widths.truncate(fitting(&widths, width, grid.numbers_from + NUMBERS));
-    }
-    let columns = widths.len();
-    let mut lines = drawn(grid, style, words, &widths);
-    if columns < grid.header.len() {
+    let widths = widths(grid, width);
+    let all = || (0..widths.len()).collect();
+    let kept = width.map_or_else(all, |width| fitting(grid, &widths, width));
+    let mut lines = drawn(grid, style, words, &widths, &kept);
+    if kept.len() < grid.header.len() {
         lines.push("Too narrow for:".into());
-        lines.extend(grid.header[columns..].iter().flat_map(|name| {
+        let dropped = grid.header.iter().enumerate().filter(|(i, _)| !kept.contains(i));
+        lines.extend(dropped.flat_map(|(_, name)| {
             let name = name.replace('\n', " ");
             wrapped(&format!("  {}", printable(&name)), style.width, 4)
         }));
@@ -190,10 +205,8 @@ pub fn line(text: &str, style: Style) -> String {
     wrapped(&printable(text), style.width, 2).join("\n")
 }
 
-/// The lines of the first columns of `grid`, one column for each width; names are broken to fit
-/// theirs.
-fn drawn(grid: &Grid, style: Style, words: bool, widths: &[usize]) -> Vec<String> {
-    let columns = widths.len();
+/// The lines of the columns `kept` of `grid`; names are broken to fit their `widths`.
+fn drawn(grid: &Grid, style: Style, words: bool, widths: &[usize], kept: &[usize]) -> Vec<String> {
     let fit = |i: usize, text: &str| match widths[i] {
         width if i < grid.numbers_from && !words => {
             text.split('\n').map(|line| broken(line, width)).collect::<Vec<_>>().join("\n")
@@ -215,7 +228,7 @@ fn drawn(grid: &Grid, style: Style, words: bool, widths: &[usize]) -> Vec<String
     let align =
         |i: usize| if i >= grid.numbers_from { CellAlignment::Right } else { CellAlignment::Left };
     let verdict_column = grid.header.iter().position(|name| name == "verdict");
-    let header = grid.header.iter().take(columns).enumerate();
+    let header = kept.iter().map(|&i| (i, &grid.header[i]));
     table.set_header(
         header.map(|(i, name)| Cell::new(fit(i, &printable(name))).set_alignment(align(i))),
     );
@@ -225,12 +238,12 @@ fn drawn(grid: &Grid, style: Style, words: bool, widths: &[usize]) -> Vec<String
     let mut below = 0;
     for row in &grid.rows {
         if row.kind == RowKind::Reference && !apart {
-            table.add_row((0..columns).map(|_| Cell::new("")));
+            table.add_row(kept.iter().map(|_| Cell::new("")));
             apart = true;
             below += 1;
         }
         let mut height = 1;
-        table.add_row(row.cells.iter().take(columns).enumerate().map(|(i, text)| {
+        table.add_row(kept.iter().map(|&i| (i, &row.cells[i])).map(|(i, text)| {
             // A name may contain characters that move the cursor; a replacement for each keeps the
             // width.
             let text = fit(i, &text.replace(commands, "\u{fffd}"));

@@ -49,6 +49,7 @@ pub fn traces(infos: &[Info]) -> Grid {
     };
     let has_value = |row: &Row| row.cells[1..].iter().any(|cell| cell != "–");
     Grid {
+        dropped_first: Vec::new(),
         header: header.collect(),
         rows: (0..count).map(row).filter(has_value).collect(),
         numbers_from: 1,
