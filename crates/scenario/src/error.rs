@@ -7,6 +7,9 @@ use std::path::{Path as FilePath, PathBuf};
 
 /// Maximum number of characters of a found value in a message.
 const MOST_REPEATED: usize = 200;
+/// Maximum number of characters of a message in place of a value: that of a trace lists columns and
+/// ends in a command.
+const MOST_SAID: usize = 4000;
 
 /// One mistake in a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +80,8 @@ impl fmt::Display for ScenarioError {
         if !self.set_by.is_empty() {
             write!(f, " (set by {})", self.set_by)?;
         }
-        let found = if self.found.is_empty() { "\"\"".into() } else { shortened(&self.found) };
+        let most = if self.allowed.is_empty() { MOST_SAID } else { MOST_REPEATED };
+        let found = if self.found.is_empty() { "\"\"".into() } else { cut(&self.found, most) };
         if self.allowed.is_empty() {
             write!(f, ": {found}")?;
         } else {
@@ -90,9 +94,9 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// `text` truncated to [`MOST_REPEATED`] characters.
-fn shortened(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MOST_REPEATED) {
+/// `text` truncated to `most` characters.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
         Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
         None => Cow::Borrowed(text),
     }

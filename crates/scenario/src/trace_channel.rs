@@ -430,6 +430,23 @@ mod tests {
     }
 
     #[test]
+    fn the_error_of_a_table_keeps_the_whole_command_that_reads_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let names: Vec<String> = (0..30).map(|i| format!("quantity_of_the_drive_{i}")).collect();
+        let table = format!("{},time,DL_rate\n{}0,5\n", names.join(","), "x,".repeat(30));
+        std::fs::write(folder.path().join("t.csv"), table).expect("a file");
+        let traces =
+            TracePaths { scenario_dir: folder.path().into(), data_dir: None, confined: false };
+        let locator = Locator::new("", Path::new("x.toml"));
+        let file = trace_file("file = \"t.csv\"\nformat = \"auto\"");
+        let unit = CapacityUnit::Bytes;
+        let error = load(&file, unit, &traces, "channel.file", &locator).expect_err("no format");
+        let command = "--time-column time --rate-column DL_rate --unit Mbit/s (or the unit that it \
+                       has)";
+        assert!(error.to_string().ends_with(command), "{error}");
+    }
+
+    #[test]
     fn a_trace_that_begins_again_keeps_its_length_and_bytes_whatever_the_slot() {
         let folder = tempfile::tempdir().expect("a folder");
         // 7003 ms, a multiple of no slot except 1 ms and its fractions, with silence near the end.
