@@ -197,9 +197,14 @@ impl AnyControl {
     /// Like [`CongestionController::on_ack`]. Each arm builds its own sample, so that a control
     /// inlined into its caller computes only the fields it reads.
     #[inline(always)]
-    pub(crate) fn on_ack_with(&mut self, sample: impl Fn() -> AckSample) {
-        each!(self, c => c.on_ack(&sample()));
+    pub(crate) fn on_ack_with(&mut self, told: &impl Sampled) {
+        each!(self, c => c.on_ack(&told.sample()));
     }
+}
+
+/// Parts of which a sample is made. A method can be inlined always, a closure cannot.
+pub(crate) trait Sampled {
+    fn sample(&self) -> AckSample;
 }
 
 #[cfg(test)]
@@ -306,7 +311,7 @@ mod tests {
             // Eleven seconds without a smaller RTT: BBR holds data back to measure it again.
             for seconds in [1, 12] {
                 let now = Instant::ZERO + Duration::from_secs(seconds);
-                control.on_ack_with(|| AckSample { now, ..crate::testing::sample(1) });
+                control.on_ack(&AckSample { now, ..crate::testing::sample(1) });
             }
             assert_eq!((control.limits_samples(), control.phase() == "probe_rtt"), (paces, paces));
         }

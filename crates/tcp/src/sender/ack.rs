@@ -1,14 +1,16 @@
 //! Processing of acknowledgements.
 
-use super::Sender;
 use super::new_reno::Reduction;
 use super::spurious::FRto;
+use super::{Round, Sender, SenderStats, Setup};
 use crate::accecn;
-use crate::cc::CongestionController;
+use crate::cc::{CongestionController, Sampled};
 use crate::control::{AckSample, Congestion, CongestionCause, RecoveryState};
+use crate::pacer::Pacer;
 use crate::prr::Prr;
-use crate::rate::{Delivery, RateSample};
-use crate::scoreboard::NextSacked;
+use crate::rate::{Delivery, RateSample, RateSampler};
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{NextSacked, Scoreboard};
 use crate::segment::Ack;
 use justfull_base::{Duration, Instant};
 
@@ -24,6 +26,58 @@ pub(super) struct Progress {
     pub(super) lost: u64,
     pub(super) ce_count: u64,
     pub(super) ce_bytes: u64,
+}
+
+/// The parts of a sample.
+struct Told<'a> {
+    now: Instant,
+    progress: &'a Progress,
+    rate: &'a RateSample,
+    setup: &'a Setup,
+    board: &'a Scoreboard,
+    rtt: &'a RttEstimator,
+    sampler: &'a RateSampler,
+    pacer: &'a Pacer,
+    round: &'a Round,
+    state: &'a RecoveryState,
+    stats: &'a SenderStats,
+}
+
+impl Sampled for Told<'_> {
+    #[inline(always)]
+    fn sample(&self) -> AckSample {
+        AckSample {
+            now: self.now,
+            acked: self.progress.delivery.bytes,
+            rtt: self.progress.rtt,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            delivered: self.sampler.delivered,
+            prior_delivered: self.rate.prior_delivered,
+            interval: self.rate.interval,
+            prior_in_flight: self.progress.prior_in_flight,
+            in_flight: self.board.pipe(),
+            departure: self.pacer.release(),
+            lost: self.progress.lost,
+            lost_total: self.stats.bytes_lost,
+            tx_in_flight: self.rate.tx_in_flight,
+            lost_since_sent: self.stats.bytes_lost - self.rate.prior_lost,
+            ce_count: self.progress.ce_count,
+            ce_bytes: self.progress.ce_bytes,
+            app_limited: self.rate.app_limited,
+            round_start: self.rate.round_start,
+            retransmitted_sample: self.rate.retransmitted,
+            // A lone short segment over a whole round trip (Linux `FLAG_ACK_MAYBE_DELAYED`).
+            maybe_delayed: self.progress.delivery.segments == 1
+                && self.progress.delivery.bytes < u64::from(self.setup.mss)
+                && self.rate.prior_delivered + self.progress.delivery.bytes
+                    == self.sampler.delivered,
+            window_limited: self.round.limited || self.round.limited_before,
+            max_in_flight: self.round.max_in_flight.max(self.round.max_in_flight_before),
+            sequence_round_start: self.progress.round_start,
+            recovery: *self.state,
+        }
+    }
 }
 
 impl Sender {
@@ -334,37 +388,9 @@ impl Sender {
     #[inline(always)]
     pub(super) fn tell_control(&mut self, now: Instant, progress: &Progress, rate: &RateSample) {
         let Self { setup, cc, board, rtt, rate: sampler, pacer, round, state, stats, .. } = self;
-        let sample = || AckSample {
-            now,
-            acked: progress.delivery.bytes,
-            rtt: progress.rtt,
-            srtt: rtt.srtt(),
-            min_rtt: rtt.min(),
-            delivered: sampler.delivered,
-            prior_delivered: rate.prior_delivered,
-            interval: rate.interval,
-            prior_in_flight: progress.prior_in_flight,
-            in_flight: board.pipe(),
-            departure: pacer.release(),
-            lost: progress.lost,
-            lost_total: stats.bytes_lost,
-            tx_in_flight: rate.tx_in_flight,
-            lost_since_sent: stats.bytes_lost - rate.prior_lost,
-            ce_count: progress.ce_count,
-            ce_bytes: progress.ce_bytes,
-            app_limited: rate.app_limited,
-            round_start: rate.round_start,
-            retransmitted_sample: rate.retransmitted,
-            // A lone short segment over a whole round trip (Linux `FLAG_ACK_MAYBE_DELAYED`).
-            maybe_delayed: progress.delivery.segments == 1
-                && progress.delivery.bytes < u64::from(setup.mss)
-                && rate.prior_delivered + progress.delivery.bytes == sampler.delivered,
-            window_limited: round.limited || round.limited_before,
-            max_in_flight: round.max_in_flight.max(round.max_in_flight_before),
-            sequence_round_start: progress.round_start,
-            recovery: *state,
-        };
-        cc.on_ack_with(sample);
+        let told =
+            Told { now, progress, rate, setup, board, rtt, sampler, pacer, round, state, stats };
+        cc.on_ack_with(&told);
         if cc.limits_samples() {
             sampler.mark_app_limited(board.pipe());
         }
