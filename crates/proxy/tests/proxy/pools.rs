@@ -226,6 +226,7 @@ fn on_a_host_that_tracks_connections_pools_have_zones_of_their_own() {
         nft(&pools.world, &format!("table inet host {{ chain {hook} {{\n{chain}}}\n}}\n"));
     }
     transfers_at_once(&mut pools, 1_000_000, |_| {});
+    assert_eq!(refusals(&pools.world), "");
 }
 
 #[test]
