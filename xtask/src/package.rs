@@ -113,7 +113,7 @@ pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
             Some(wheel) => wheel::kept(wheel, &out)?,
             None => wheel::make(root, &out)?,
         };
-        try_one(&target, "wheel", include_str!("package/wheel.sh"), &["python3-venv"], &wheel)?;
+        try_one(&target, "wheel", WHEEL, &["python3-venv"], &wheel)?;
         println!("{}: {} B", wheel.display(), size(&wheel)?);
     }
     if wants(Part::Image) {
@@ -155,7 +155,7 @@ fn programs(root: &Path, plan: &Plan, program: &Path, version: &str, out: &Path)
         }
     };
     let archive = archive(root, &alone, version, out)?;
-    try_one(target, "installed", include_str!("package/installed.sh"), &[], &deb)?;
+    try_one(target, "installed", INSTALLED, &[], &deb)?;
     systemd::attempt(target, &deb)?;
     try_one(target, "static", include_str!("package/alone.sh"), &[], &archive)?;
     println!("{}: {bytes} B", deb.display());
@@ -229,7 +229,7 @@ fn archive(root: &Path, program: &Path, version: &str, out: &Path) -> Outcome<Pa
     Ok(archive)
 }
 
-/// Whether packages can be tried here; prints it if not.
+/// True if packages can be tried on this machine; prints the reason if not.
 fn may_try() -> Outcome<bool> {
     let may = Command::new("unshare").args(["--mount", "true"]).output();
     let may = may.is_ok_and(|done| done.status.success());
@@ -238,6 +238,11 @@ fn may_try() -> Outcome<bool> {
     }
     Ok(may)
 }
+
+/// The trials of a `.deb` and of a wheel, each after a prologue that makes the root.
+const INSTALLED: &str =
+    concat!(include_str!("package/overlay.sh"), include_str!("package/installed.sh"));
+const WHEEL: &str = concat!(include_str!("package/overlay.sh"), include_str!("package/wheel.sh"));
 
 /// Tries `package` by `script` in a mount namespace of its own whose changes are in memory, on a
 /// clean Debian that also has `packages`. `what` is the trial's name.

@@ -92,7 +92,7 @@ typedef struct jf_plugin_queue {
    */
   uint64_t bytes;
   /*
-   The one of the two that is in the unit of the grants.
+   SDUs or bytes, by the unit of the grants.
    */
   uint64_t backlog;
 } jf_plugin_queue;
@@ -110,19 +110,19 @@ typedef struct jf_plugin_slot {
    */
   uint64_t slot;
   /*
-   The amount that the slot offered this bearer: its used amount and its share of the rest.
+   Offered to this bearer: the amount that it sent, and its share of the unused rest.
    */
   uint64_t granted;
   /*
-   The amount that it sent.
+   Sent by this bearer.
    */
   uint64_t used;
   /*
-   The amount still in its RLC queue.
+   Still in its RLC queue.
    */
   uint64_t remaining;
   /*
-   The most that a slot carries at the present MCS if the bearer has all of it.
+   Capacity of a whole slot at the present MCS.
    */
   uint64_t capacity;
   /*

@@ -42,7 +42,7 @@ pub struct jf_plugin_queue {
     pub packets: u64,
     /// Bytes still to be sent.
     pub bytes: u64,
-    /// The one of the two that is in the unit of the grants.
+    /// SDUs or bytes, by the unit of the grants.
     pub backlog: u64,
 }
 
@@ -54,13 +54,13 @@ pub struct jf_plugin_slot {
     pub pulled_at: u64,
     /// Length of a slot in ns.
     pub slot: u64,
-    /// The amount that the slot offered this bearer: its used amount and its share of the rest.
+    /// Offered to this bearer: the amount that it sent, and its share of the unused rest.
     pub granted: u64,
-    /// The amount that it sent.
+    /// Sent by this bearer.
     pub used: u64,
-    /// The amount still in its RLC queue.
+    /// Still in its RLC queue.
     pub remaining: u64,
-    /// The most that a slot carries at the present MCS if the bearer has all of it.
+    /// Capacity of a whole slot at the present MCS.
     pub capacity: u64,
     /// 1 if the bearer could have sent more than it had, else 0.
     pub starved: u64,

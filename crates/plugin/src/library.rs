@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Most bytes of a name.
 const LONGEST_NAME: usize = 64;
 
-/// A file is no plugin.
+/// The reason why a file is no plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginError {
     /// The file.
@@ -80,7 +80,7 @@ pub(crate) struct Table {
     pub(crate) destroy: unsafe extern "C" fn(*mut c_void),
     pub(crate) room:
         unsafe extern "C" fn(*mut c_void, u64, *const crate::abi::jf_plugin_queue) -> u64,
-    /// With the functions that may be NULL.
+    /// The functions that may be NULL.
     pub(crate) optional: Limiter,
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) struct Host {
     // Fields are dropped in this order: no more connections, no more rules, no more routes.
-    /// One of each family for each pool; without pools, one of each family for all UEs.
+    /// Each pool has one for IPv4 and one for IPv6; without pools, all UEs share one of each.
     pub(crate) listeners: Vec<Socket>,
     pub(crate) table: Table,
     pub(crate) delivery: LocalDelivery,

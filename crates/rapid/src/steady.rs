@@ -25,12 +25,12 @@ pub(crate) struct Granted {
 impl Granted {
     pub(crate) const NONE: Self = Self { share: 0.0, fast: 0.0, added: 0.0 };
 
-    /// Of an equal share, to which flows that are not slow get `extra`.
+    /// An allocation of an equal `share`, and of `extra` beside it for flows that are not slow.
     pub(crate) fn new(share: f64, extra: f64, added: f64) -> Self {
         Self { share, fast: (share + extra).max(0.0), added }
     }
 
-    /// True if the loops added as much in the other allocation.
+    /// True if the loops added the same number of seconds in the other allocation.
     pub(crate) fn has_added(&self, other: &Self) -> bool {
         self.added.to_bits() == other.added.to_bits()
     }
@@ -53,7 +53,7 @@ pub(crate) struct Steady {
 }
 
 impl Steady {
-    /// Of a flow that each allocation visits.
+    /// No interval: each allocation visits the flow.
     pub(crate) const NEVER: Self =
         Self { from: f64::INFINITY, to: f64::NEG_INFINITY, want: None, due: false };
 

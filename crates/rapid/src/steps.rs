@@ -17,8 +17,8 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Of a window of whole segments that is not below `floor`; `round_up` as windows of radio legs
-    /// are. None if the window is too large.
+    /// The steps around a window of whole segments, at least `floor`. Windows of radio legs round
+    /// up (`round_up`). None if the window is too large.
     pub(crate) fn around(
         window: u64,
         floor: u64,

@@ -68,7 +68,7 @@ impl TraceError {
         Self::Unusable { path: path.into(), found: found.into(), allowed: allowed.into() }
     }
 
-    /// The error of a line, whose field `options` read otherwise.
+    /// Adds to the allowed values of a line that `options` read other times.
     pub(super) fn or_by(mut self, options: &str) -> Self {
         if let Self::Malformed { allowed, .. } = &mut self {
             allowed.push_str(&format!("; {options} reads other times"));
@@ -109,8 +109,8 @@ pub(super) fn shell(text: &str) -> String {
     }
 }
 
-/// The allowed text in place of a file at `path` in the encoding `from`, with the command that
-/// makes it.
+/// The allowed form of a file at `path` in the encoding `from`: UTF-8, with the command that
+/// converts it.
 pub(super) fn in_utf8(path: &Path, from: &str) -> String {
     let (file, made) = (path.display().to_string(), path.with_extension("utf8.csv"));
     let (file, made) = (shell(&file), shell(&made.display().to_string()));

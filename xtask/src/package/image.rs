@@ -9,7 +9,7 @@ use crate::{Failure, Outcome, dist, process};
 
 const BASE: &str = "localhost/clean-debian";
 const IMAGE: &str = "localhost/justfull";
-/// The stage of `Containerfile` that builds the program, and its path there.
+/// The stage of `Containerfile` in which the program is built, and the program's path in it.
 const STAGE: &str = "build";
 const BUILT: &str = "installed/bin";
 /// A file of the results.

@@ -1,13 +1,8 @@
 # The package on a Debian that has nothing but its essential packages: it installs, runs as nobody,
-# and is removed without a trace. LOWER: that Debian; WORK: an empty folder; PACKAGE: the package.
-set -eu
-mount -t tmpfs changes "$WORK"
-mkdir "$WORK/upper" "$WORK/work" "$WORK/root"
-mount -t overlay host -o "lowerdir=$LOWER,upperdir=$WORK/upper,workdir=$WORK/work" "$WORK/root"
-for place in proc dev; do mount --rbind "/$place" "$WORK/root/$place"; done
-mkdir -m 777 "$WORK/root/trial"
-cp "$PACKAGE" "$WORK/root/trial/justfull.deb"
-exec chroot "$WORK/root" /bin/sh -eu <<'INSIDE'
+# and is removed without a trace. After overlay.sh. PACKAGE: the package.
+for place in proc dev; do mount --rbind "/$place" "$root/$place"; done
+cp "$PACKAGE" "$root/trial/justfull.deb"
+exec chroot "$root" /bin/sh -eu <<'INSIDE'
 # dpkg keeps its own journals, which name every package that ever was; links in /etc/alternatives
 # and all else must be as before.
 files() {

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::Outcome;
 
 /// Boots systemd.
-const BOOT: &str = include_str!("systemd.sh");
+const BOOT: &str = concat!(include_str!("overlay.sh"), include_str!("systemd.sh"));
 /// Runs inside, as a service.
 const TRIAL: &str = include_str!("systemd.py");
 const PACKAGES: [&str; 3] = ["systemd", "iproute2", "python3"];

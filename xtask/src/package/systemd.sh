@@ -1,12 +1,6 @@
 # The package's service under systemd: a clean Debian boots in namespaces of its own, and the trial
-# runs there as a service. LOWER: a Debian with systemd, iproute2 and Python; WORK: an empty folder;
-# PACKAGE: the package; TRIAL: the trial's text.
-set -eu
-mount -t tmpfs changes "$WORK"
-root=$WORK/root
-mkdir "$WORK/upper" "$WORK/work" "$root"
-mount -t overlay host -o "lowerdir=$LOWER,upperdir=$WORK/upper,workdir=$WORK/work" "$root"
-mkdir "$root/trial"
+# runs there as a service. After overlay.sh, on a Debian with systemd, iproute2 and Python. PACKAGE:
+# the package; TRIAL: the trial's text.
 cp "$PACKAGE" "$root/trial/justfull.deb"
 printf '%s\n' "$TRIAL" > "$root/trial/trial.py"
 

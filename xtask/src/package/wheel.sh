@@ -1,14 +1,8 @@
 # The wheel on a Debian that has nothing but its essential packages and Python: pip installs it
-# without a network, and it runs as nobody. LOWER: that Debian; WORK: an empty folder; PACKAGE: the
-# wheel.
-set -eu
-mount -t tmpfs changes "$WORK"
-mkdir "$WORK/upper" "$WORK/work" "$WORK/root"
-mount -t overlay host -o "lowerdir=$LOWER,upperdir=$WORK/upper,workdir=$WORK/work" "$WORK/root"
-for place in proc dev; do mount --rbind "/$place" "$WORK/root/$place"; done
-mkdir -m 777 "$WORK/root/trial"
-cp "$PACKAGE" "$WORK/root/trial/"
-exec chroot "$WORK/root" /bin/sh -eu <<'INSIDE'
+# without a network, and it runs as nobody. After overlay.sh. PACKAGE: the wheel.
+for place in proc dev; do mount --rbind "/$place" "$root/$place"; done
+cp "$PACKAGE" "$root/trial/"
+exec chroot "$root" /bin/sh -eu <<'INSIDE'
 cd /trial
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/trial "$@"; }
 as_nobody python3 -m venv venv

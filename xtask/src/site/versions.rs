@@ -66,7 +66,7 @@ pub(super) fn names(root: &Path) -> Outcome<(String, Vec<String>)> {
     Ok((here.clone(), others.map(str::to_owned).collect()))
 }
 
-/// Whether `tag` is safe as a folder and in a script.
+/// True if `tag` is safe as a folder and in a script.
 fn plain(tag: &str) -> bool {
     tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte))
 }

@@ -35,7 +35,7 @@ pub(super) struct Ends {
     pub(super) server_side: String,
     /// The server is a neighbour: no router is between.
     pub(super) near: bool,
-    /// True if its sockets are bound to the two interfaces, as those of a pool's connection are.
+    /// True for a connection of a pool: its sockets are bound to the pool's interfaces.
     pub(super) pooled: bool,
 }
 

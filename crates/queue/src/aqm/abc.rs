@@ -80,7 +80,7 @@ params! {
         /// Time over which the rate of departures is measured.
         window: Duration = Duration::from_millis(20),
             within(Duration::from_millis(1), Duration::from_secs(1));
-        /// Most tokens, of which an accelerate takes one and leaves a part.
+        /// Most tokens. An accelerate takes one, and only if more than one is there.
         tokens: u32 = 5, within(2, 1000);
     }
 }
@@ -96,8 +96,9 @@ struct Departures {
 }
 
 impl Departures {
-    /// Bytes a second from the first departure of the last `window` to `now`, without those at
-    /// `now`; 0 without one. Then counts `size` bytes at `now`.
+    /// Counts a departure of `size` bytes at `now`. Returns the rate before it in bytes a second:
+    /// the bytes since the first departure of the last `window`, without those at `now`; 0 without
+    /// a departure before `now`.
     fn leave(&mut self, now: Instant, size: u32, window: Duration) -> f64 {
         if now != self.now {
             if self.present > 0 {

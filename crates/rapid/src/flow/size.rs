@@ -1,4 +1,4 @@
-//! What the size of a flow's windows depends on beside its amount.
+//! The values beside its amount that determine a flow's windows.
 
 use super::Flow;
 use crate::config::{Config, RadioRtt};

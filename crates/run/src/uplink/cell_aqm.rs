@@ -7,8 +7,8 @@
 //! packet of a flow that fills the queue: it marks the packet, or drops it, and the sender in the
 //! UE backs off. The air time of a dropped packet is lost.
 //!
-//! - The wait is the time that a packet *will* wait that enters now, not the time that the received
-//!   packet has waited, so the signal comes a queue's time earlier.
+//! - The wait is the future wait of a packet that enters the UE's queue now. The received packet
+//!   itself has waited before, so the signal comes a queue's time earlier than by its wait.
 //! - A flow fills the queue if it has at least an equal share of the UE's recent bytes (the module
 //!   `shares`). No packet below 256 B or half of the UE's largest is signalled: acknowledgements,
 //!   requests, calls.
@@ -153,12 +153,12 @@ impl Queue {
         }
     }
 
-    /// Bytes that wait in the UE, at most: those reported less those received since.
+    /// Most bytes that wait in the UE: the reported ones less those received since.
     fn standing(&self) -> u64 {
         self.reported.bytes.saturating_sub(self.received)
     }
 
-    /// True if the UE certainly has packets. A level is the 1.4th of the one before.
+    /// True if the UE certainly has packets. Each level is 1.4 times the level before.
     fn is_busy(&self) -> bool {
         self.reported.more || self.received < self.reported.bytes / 10 * 7
     }

@@ -5,16 +5,15 @@
 //! call, a game) then runs empty again and again, even if the flow needs more than its share of the
 //! lanes. So a flow begins steady. Its lane *stands* once it has held packets for the time
 //! `steady`, on the clock and by bytes: the queue has sent as many as in that time at its mean rate
-//! of about two seconds, so no lane stands because the radio does. A lane that stands is steady no
-//! more, unless its flow has shown that the radio fell and not the sender grew. All of these hold
-//! then:
+//! of about two seconds, so no lane stands because the radio does. A lane that stands stays steady
+//! only if the radio slowed down and the sender did not grow, which these three show:
 //!
-//! - The flow's rate in its period (of a second) is at most half as much again as the greatest of
-//!   its periods in which the lane never stood.
-//! - It is at most half of the queue's mean rate.
-//! - The lane has not stood in the [`PATIENCE`] periods before.
+//! - In the present period of a second, the flow's rate is at most 1.5 times its proven rate: its
+//!   greatest in a period in which the lane never stood.
+//! - The flow's rate is at most half of the queue's mean rate.
+//! - The lane has not stood in each of the [`PATIENCE`] periods before.
 //!
-//! It is steady again after [`CLEAN`] periods in a row in which it never stood.
+//! A lane is steady again after [`CLEAN`] periods in a row in which it never stood.
 //!
 //! Steady lanes go first while they have saved bytes: each byte that leaves another lane in its
 //! turn saves one. So they take at most half of the rate while others wait, and a flow that gains
@@ -86,7 +85,7 @@ impl Conduct {
         (self.begun, self.bytes, self.stood) = (now, 0, false);
     }
 
-    /// True when the lane, which stands, shows no growth of its sender in a queue of `rate`.
+    /// True if the sender of this standing lane has not grown; `rate` is the queue's mean rate.
     fn is_excused(&self, now: Instant, rate: f64) -> bool {
         let time = now.since(self.begun).max(EARLY).as_secs_f64();
         let own = f64::from(self.bytes) / time;
@@ -101,7 +100,7 @@ pub(super) struct Steady {
     /// Time for which a steady lane may hold packets; 0 if no lane is steady.
     time: Duration,
     lanes: Vec<Conduct>,
-    /// Steady lanes that got a packet, and lanes that no longer are or have none.
+    /// Lanes that got a packet while they were steady. Some are steady no longer or empty by now.
     turns: VecDeque<Lane>,
     /// Bytes that steady lanes may send before others.
     saved: i64,
@@ -115,7 +114,7 @@ pub(super) struct Steady {
 }
 
 impl Steady {
-    /// No lane so far; one may hold packets for `time`.
+    /// Without lanes so far; a steady lane may hold packets for `time`.
     pub(super) const fn new(time: Duration) -> Self {
         Self {
             time,
@@ -181,8 +180,8 @@ impl Steady {
         self.lanes.get(usize::from(lane)).is_some_and(|conduct| conduct.is_steady)
     }
 
-    /// Of the first steady lanes with a packet, whose size `head` has: the lane that will have sent
-    /// least since it was empty.
+    /// Compares the first steady lanes that have a packet; `head` returns its size. Returns the
+    /// lane that will have sent least since it was empty.
     fn least(&self, head: impl Fn(Lane) -> Option<u32>) -> Option<Lane> {
         let cost = |lane: &Lane| {
             let conduct = &self.lanes[usize::from(*lane)];

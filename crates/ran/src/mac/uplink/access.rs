@@ -30,7 +30,7 @@ pub(super) struct Report {
     /// The reported groups, a bit each. The other groups are empty unless the report is truncated.
     pub(super) reported_groups: u8,
     pub(super) truncated: bool,
-    /// A group has the last level, which has no upper end.
+    /// True if a group reports the last level, which has no upper end.
     pub(super) more: bool,
     /// Bytes granted to the UE up to the report's PUSCH.
     pub(super) granted: u64,

@@ -42,7 +42,7 @@ pub struct Reported {
     pub bytes: u64,
     /// A level was the last one, which has no upper end: there may be more.
     pub more: bool,
-    /// Number of the report among those of its UE, from 1 on; 0 before the first.
+    /// Number of the UE's report, counted from 1; 0 before the first report.
     pub number: u32,
 }
 

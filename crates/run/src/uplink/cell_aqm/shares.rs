@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn only_large_packets_of_flows_with_an_equal_share_fill_the_queue() {
         let mut shares = Shares::default();
-        // Each millisecond a packet of the upload, each fourth one of a call and a large one of a
-        // slow flow, and an acknowledgement.
+        // The upload sends a packet each millisecond; a call, a slow flow of large packets, and
+        // acknowledgements send less.
         let mut fills = [0; 4];
         for n in 0..1_100 {
             if n == 100 {
