@@ -56,9 +56,9 @@ pub(crate) struct SlotUse {
 }
 
 impl SlotUse {
-    /// A bearer sent `sent` bytes in a slot of `whole` bytes and has no more data. Returns the bytes
-    /// that the slot could have carried for it besides: the unused part of the slot, or the rest of
-    /// its equal share if `sharers` other bearers have data.
+    /// A bearer sent `sent` bytes in a slot of `whole` bytes and has no more data. Returns the
+    /// bytes that the slot could have carried for it besides: the unused part of the slot, or the
+    /// rest of its equal share if `sharers` other bearers have data.
     fn offers(self, whole: u64, sent: u64, sharers: u64) -> u64 {
         let unused = whole * (self.capacity - self.used) / self.capacity.max(1);
         if sharers == 0 { unused } else { unused.max((whole / (sharers + 1)).saturating_sub(sent)) }
