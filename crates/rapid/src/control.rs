@@ -8,7 +8,6 @@ use crate::refused::Refused;
 use crate::room::Room;
 use crate::sample::{Category, FlowView, Opening, Sample, Windows};
 use crate::slab::{CellId, FlowId, Slab, UeId};
-use crate::steady::Steady;
 use crate::timers::Timers;
 use crate::ue::Ue;
 use alloc::vec::Vec;
@@ -32,8 +31,6 @@ pub struct Control {
     pub(crate) rules: Config,
     /// True when nothing is controlled.
     pub(crate) unlimited: bool,
-    /// True when flows whose windows stay are not visited.
-    pub(crate) steady: bool,
     pub(crate) cells: Vec<Cell>,
     pub(crate) ues: Slab<Ue>,
     pub(crate) flows: Slab<Flow>,
@@ -56,7 +53,6 @@ impl Control {
             ControlConfig::Rapid(config) => config.clone(),
         };
         Ok(Self {
-            steady: Steady::applies(&rules),
             rules,
             unlimited: matches!(config, ControlConfig::None(_)),
             cells: Vec::new(),
@@ -201,16 +197,13 @@ impl Control {
             return Ok(());
         }
         let flow = &mut self.flows[key];
-        let (index, position) = (flow.ue, flow.position);
-        let ue = &mut self.ues[index];
-        let steady = &mut ue.flows.steady[position as usize];
-        steady.settle(now, flow, &ue.granted, &self.rules);
-        let carry = flow.carry();
         let measured = flow.measure(sample.wired_rtt, sample.radio_rtt);
         let greedy = flow.greedy(now, sample);
         let outcome = flow.sample(now, sample, &self.rules);
+        let (index, position) = (flow.ue, flow.position);
         let hungry = flow.is_fast() || sample.held;
         self.timers.arm(index, flow.deadline(&self.rules));
+        let ue = &mut self.ues[index];
         ue.bypass.delivered(now, sample.delivered);
         greedy.inspect(|greedy| ue.slack.sample(now, greedy));
         if measured {
@@ -222,16 +215,10 @@ impl Control {
             self.allocate(now, index);
             return Ok(());
         }
-        if carry.to_bits() != flow.carry().to_bits() {
-            ue.flows.steady[position as usize].end();
-        }
         if measured || outcome == Outcome::Resize {
-            let had = flow.windows;
+            let flow = &mut self.flows[key];
             flow.resize(now, &self.rules);
             self.changes.note(key, flow);
-            if self.steady {
-                ue.flows.steady[position as usize] = Steady::of(flow, had, &self.rules);
-            }
         }
         if delivered {
             self.share_out(now, index);
@@ -282,13 +269,8 @@ impl Control {
         self.timers.arm(ue, at);
         if state.close_loops(now, report, &self.rules) {
             let added = state.added();
-            let mut rest = 0..state.flows.len();
-            while let Some(position) = state.flows.next_awake(&mut rest) {
-                let key = state.flows.key(position);
+            for key in state.flows.awake() {
                 let flow = &mut self.flows[key];
-                let steady = &mut state.flows.steady[position];
-                steady.settle(now, flow, &state.granted, &self.rules);
-                steady.end();
                 flow.added = added;
                 flow.resize(now, &self.rules);
                 self.changes.note(key, flow);
@@ -336,11 +318,9 @@ impl Control {
         } else {
             next = next.min(ue.turn_at);
         }
-        let mut rest = 0..ue.flows.len();
-        while let Some(position) = ue.flows.next_awake(&mut rest) {
-            let flow = &mut self.flows[ue.flows.key(position)];
+        for key in ue.flows.awake() {
+            let flow = &mut self.flows[key];
             if flow.stall_at(&self.rules) <= now {
-                ue.flows.steady[position].settle(now, flow, &ue.granted, &self.rules);
                 flow.stall(now, &self.rules);
                 changed = true;
             }

@@ -1,8 +1,6 @@
 //! One flow: its samples, its category and demand (equations 5 to 10), its two windows.
 
-mod size;
-
-use crate::config::{ActiveFlows, AllocateIn, Config, Periods, RadioWindow, WindowRtt};
+use crate::config::{ActiveFlows, AllocateIn, Config, Periods, RadioRtt, RadioWindow, WindowRtt};
 use crate::sample::{Category, FlowView, Opening, Sample, Windows};
 use crate::slack::Greedy;
 use justfull_base::{Duration, Instant};
@@ -431,7 +429,7 @@ impl Flow {
         let mss = f64::from(self.mss);
         let (initial, floor) = (f64::from(rules.initial_window) * mss, self.floor(rules));
         let rtt = self.window_rtt(rules);
-        let room = self.room(rules);
+        let room = if self.is_slow() { f64::from(rules.room_segments) * mss } else { 0.0 };
         let (window, room) = match self.amount {
             _ if self.category == Category::Idle => (floor, 0.0),
             Some(amount) if rtt > 0.0 => match rules.allocate_in {
@@ -442,15 +440,18 @@ impl Flow {
         };
         self.exact = (window + room).clamp(floor, LARGEST_WINDOW);
         let server = self.rounded(rules);
-        let radio_rtt = self.radio_rtt(rules);
-        let slack = self.slack(rules);
+        let radio_rtt = match rules.radio_rtt {
+            RadioRtt::Smoothed => self.radio_smoothed.min(rules.radio_rtt_max * self.radio_least),
+            RadioRtt::LeastEver => self.radio_least,
+        };
+        let slack = rules.radio_slack.as_secs_f64() + self.added;
         let ratio = match rules.radio_window {
             _ if rtt <= 0.0 || radio_rtt <= 0.0 => None,
             RadioWindow::RadioRtt => Some((radio_rtt + slack) / rtt),
             RadioWindow::RttRatio => Some((self.radio_least + slack) / self.wired_least),
             RadioWindow::ServerWindow => None,
         };
-        let radio_floor = self.radio_floor(rules);
+        let radio_floor = (f64::from(rules.radio_floor_segments) * mss).max(floor);
         let radio = match ratio {
             _ if rules.radio_window == RadioWindow::ServerWindow => server,
             Some(ratio) if rules.unit.0 == 0 => {

@@ -98,8 +98,6 @@ mod room;
 mod sample;
 mod slab;
 mod slack;
-mod steady;
-mod steps;
 mod timers;
 mod ue;
 

@@ -4,7 +4,6 @@
 //! sleeps: a bit for each flow marks the awake flows, and a walk skips 64 sleepers at a time. A
 //! walk has the order of the whole list, so every rounded sum stays the same.
 
-use crate::steady::Steady;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -17,13 +16,11 @@ pub(crate) struct Members {
     keys: Vec<u32>,
     /// A bit for each position, set while the flow is awake; 0 past the last.
     awake: Vec<u64>,
-    /// By position: the allocations that need no visit of the flow.
-    pub(crate) steady: Vec<Steady>,
 }
 
 impl Members {
     pub(crate) const fn new() -> Self {
-        Self { keys: Vec::new(), awake: Vec::new(), steady: Vec::new() }
+        Self { keys: Vec::new(), awake: Vec::new() }
     }
 
     /// Memory for `most` flows.
@@ -31,14 +28,12 @@ impl Members {
         self.keys.reserve_exact(most.saturating_sub(self.keys.len()));
         let words = most.div_ceil(WORD);
         self.awake.reserve_exact(words.saturating_sub(self.awake.len()));
-        self.steady.reserve_exact(most.saturating_sub(self.steady.len()));
     }
 
     /// Removes all flows and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.keys.clear();
         self.awake.clear();
-        self.steady.clear();
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -49,7 +44,6 @@ impl Members {
     pub(crate) fn push(&mut self, key: u32) {
         let position = self.keys.len();
         self.keys.push(key);
-        self.steady.push(Steady::NEVER);
         if position / WORD == self.awake.len() {
             self.awake.push(0);
         }
@@ -61,7 +55,6 @@ impl Members {
         let last = self.keys.len() - 1;
         let moved_wakes = self.is_awake(last);
         self.keys.swap_remove(position);
-        self.steady.swap_remove(position);
         self.sleep(position);
         self.sleep(last);
         if position < last && moved_wakes {
@@ -81,20 +74,10 @@ impl Members {
         self.keys.iter().copied()
     }
 
-    /// The positions of flows that are awake.
-    pub(crate) fn awake_positions(&self) -> impl Iterator<Item = usize> {
-        let mut rest = 0..self.keys.len();
-        core::iter::from_fn(move || self.next_awake(&mut rest))
-    }
-
     /// The flows that are awake.
     pub(crate) fn awake(&self) -> impl Iterator<Item = u32> {
-        self.awake_positions().map(|position| self.keys[position])
-    }
-
-    /// The sum of what slow flows leave of an equal share.
-    pub(crate) fn left(&self, share: f64) -> f64 {
-        self.awake_positions().filter_map(|position| self.steady[position].leaves(share)).sum()
+        let mut rest = 0..self.keys.len();
+        core::iter::from_fn(move || self.next_awake(&mut rest).map(|position| self.keys[position]))
     }
 
     /// The first position of `rest` whose flow is awake; `rest` then begins after it.

@@ -7,7 +7,6 @@ use crate::config::{Blocks, Config};
 use crate::members::Members;
 use crate::refused::Refused;
 use crate::slack::{Seen, Slack};
-use crate::steady::Granted;
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
 
@@ -42,8 +41,6 @@ pub(crate) struct Ue {
     pub(crate) together: Option<Together>,
     /// The capacity last allocated among them.
     pub(crate) shared: Option<f64>,
-    /// What its flows got of it.
-    pub(crate) granted: Granted,
     /// While flows read in turn: position of the first flow of this turn, and of the first flow of
     /// the next.
     pub(crate) turn: u32,
@@ -65,7 +62,6 @@ impl Ue {
             most: f64::INFINITY,
             together: None,
             shared: None,
-            granted: Granted::NONE,
             turn: 0,
             next_turn: 0,
             turn_at: Instant::NEVER,

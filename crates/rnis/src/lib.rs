@@ -18,7 +18,6 @@ mod lines;
 mod listen;
 mod malformed;
 mod notify;
-mod plain;
 mod query;
 mod report;
 mod routes;

@@ -1,10 +1,9 @@
 //! Reports as lines of JSON, from a file that grows, a named pipe or standard input.
 
 use crate::malformed::Malformed;
-use crate::plain::Reader;
 use crate::report::Report;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::thread;
@@ -48,9 +47,8 @@ pub fn read_lines(
     follow: bool,
     mut take: impl FnMut(Line) -> bool,
 ) -> io::Result<()> {
-    let mut reader = Reader::new();
     each_line(source, follow, LONGEST_LINE, |line| {
-        take(line.map_or(Line::Pause, |text| Line::Report(reader.read(text))))
+        take(line.map_or(Line::Pause, |text| Line::Report(Report::parse(text))))
     })
 }
 
@@ -98,20 +96,11 @@ struct Lines {
 impl Lines {
     /// Gives each complete line to `take` until that returns false; returns the last result.
     fn feed(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> bool {
-        loop {
-            let mut rest = bytes;
-            // A slice has no errors, and its search is the library's fastest.
-            let length = rest.skip_until(b'\n').unwrap_or(0);
-            let Some(line) = bytes[..length].strip_suffix(b"\n") else { break };
-            bytes = rest;
-            if self.part.is_empty() && line.len() <= self.longest {
-                if !is_blank(line) && !take(line) {
-                    return false;
-                }
-                continue;
-            }
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (line, rest) = bytes.split_at(end);
+            bytes = &rest[1..];
             self.add(line);
-            let goes_on = is_blank(&self.part) || take(&self.part);
+            let goes_on = self.part.iter().all(u8::is_ascii_whitespace) || take(&self.part);
             self.part.clear();
             if !goes_on {
                 return false;
@@ -126,10 +115,6 @@ impl Lines {
         let room = (self.longest + 1).saturating_sub(self.part.len());
         self.part.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
-}
-
-fn is_blank(line: &[u8]) -> bool {
-    line.iter().all(u8::is_ascii_whitespace)
 }
 
 #[cfg(test)]

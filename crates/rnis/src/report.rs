@@ -143,31 +143,18 @@ pub struct WrittenReport {
     backlog: u64,
 }
 
-pub(crate) const fn one() -> u8 {
+const fn one() -> u8 {
     1
 }
 
 /// A slot less one symbol of control.
-pub(crate) const fn symbols() -> u8 {
+const fn symbols() -> u8 {
     13
 }
 
 /// One symbol of reference signals.
-pub(crate) const fn dmrs() -> u8 {
+const fn dmrs() -> u8 {
     12
-}
-
-impl CellName {
-    /// The rules of a cell with this modulation: table, layers, symbols of a slot with data, and
-    /// resource elements of a block that reference signals take.
-    pub(crate) const fn kind(self, modulation: [u8; 4]) -> CellKind {
-        let [mcs_table, layers, symbols, dmrs_res] = modulation;
-        match self {
-            Self::Lte => CellKind::Lte { mcs_table, layers },
-            Self::Nr => CellKind::Nr { mcs_table, layers, symbols, dmrs_res },
-            Self::Bytes => CellKind::Bytes,
-        }
-    }
 }
 
 impl Report {
@@ -237,10 +224,20 @@ impl TryFrom<WrittenReport> for Report {
         }
         let cell = written.cell_id.as_deref().map(cell_name).transpose()?;
         let pool = written.pool.as_deref().map(pool_name).transpose()?;
-        let modulation = [written.mcs_table, written.layers, written.symbols, written.dmrs_res];
+        let (mcs_table, layers) = (written.mcs_table, written.layers);
+        let kind = match written.cell {
+            CellName::Lte => CellKind::Lte { mcs_table, layers },
+            CellName::Nr => CellKind::Nr {
+                mcs_table,
+                layers,
+                symbols: written.symbols,
+                dmrs_res: written.dmrs_res,
+            },
+            CellName::Bytes => CellKind::Bytes,
+        };
         let ran = RanReport {
             at: Instant::from_nanos(written.at_us.saturating_mul(1_000)),
-            kind: written.cell.kind(modulation),
+            kind,
             slot: Duration::from_nanos(written.slot_us.saturating_mul(1_000)),
             slots: written.slots,
             offered: written.offered,

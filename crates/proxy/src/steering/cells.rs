@@ -10,9 +10,6 @@ use std::sync::Arc;
 /// Name of the cell of reports that name no cell.
 const NO_NAME: &str = "-";
 
-/// Number of names that are found without a search.
-const RECENT: usize = 256;
-
 /// A cell.
 #[derive(Debug)]
 struct Cell {
@@ -51,9 +48,6 @@ pub(crate) struct CellStatus {
 pub(crate) struct Cells {
     all: Vec<Cell>,
     by_name: BTreeMap<Arc<str>, usize>,
-    /// Names and their cells, by the places of the names in memory. A source has one copy of a
-    /// cell's name.
-    recent: Vec<Option<(Arc<str>, usize)>>,
     /// True if reports of other cells are refused.
     closed: bool,
     most: usize,
@@ -67,7 +61,6 @@ impl Cells {
         let mut cells = Self {
             all: Vec::new(),
             by_name: BTreeMap::new(),
-            recent: vec![None; RECENT],
             closed: !config.names.is_empty(),
             // One more for the cell without a name.
             most: config.most as usize + 1,
@@ -91,19 +84,6 @@ impl Cells {
     /// The cell of that name, added if it is new; none if it is not allowed.
     pub(crate) fn find(&mut self, control: &mut Control, name: Option<&Arc<str>>) -> Option<usize> {
         let Some(name) = name else { return (!self.closed).then_some(Self::UNNAMED) };
-        // Allocations are 32 bytes apart or more.
-        let place = (name.as_ptr() as usize >> 5) % RECENT;
-        if let Some((known, at)) = &self.recent[place]
-            && Arc::ptr_eq(known, name)
-        {
-            return Some(*at);
-        }
-        let at = self.search(control, name)?;
-        self.recent[place] = Some((Arc::clone(name), at));
-        Some(at)
-    }
-
-    fn search(&mut self, control: &mut Control, name: &Arc<str>) -> Option<usize> {
         if let Some(&at) = self.by_name.get(name) {
             return Some(at);
         }

@@ -7,7 +7,6 @@ use justfull_net::Prefix;
 use justfull_rapid::UeId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use super::cells::Cells;
 
@@ -101,22 +100,12 @@ impl Ue {
     }
 }
 
-/// The key of an address: each report searches for one, and numbers compare fast.
-fn key(address: UeAddress) -> (u128, u32) {
-    let UeAddress { pool, prefix } = address;
-    let (family, bits) = match prefix.address() {
-        IpAddr::V4(v4) => (4, u128::from(u32::from(v4))),
-        IpAddr::V6(v6) => (6, u128::from(v6)),
-    };
-    (bits, u32::from(pool.number()) << 16 | family << 8 | u32::from(prefix.bits()))
-}
-
 /// All UEs, by place ([`UeId::index`]) and by address.
 #[derive(Debug)]
 pub(crate) struct Ues {
     bits: UesConfig,
     all: Vec<Option<Ue>>,
-    by_address: BTreeMap<(u128, u32), usize>,
+    by_address: BTreeMap<UeAddress, usize>,
     /// UEs without flows.
     pub(crate) silent: usize,
 }
@@ -141,7 +130,7 @@ impl Ues {
 
     /// The place of the UE with an address.
     pub(crate) fn find(&self, address: UeAddress) -> Option<usize> {
-        self.by_address.get(&key(address)).copied()
+        self.by_address.get(&address).copied()
     }
 
     pub(crate) fn at(&self, place: usize) -> Option<&Ue> {
@@ -175,14 +164,14 @@ impl Ues {
             in_session: false,
             most: None,
         });
-        self.by_address.insert(key(name), place);
+        self.by_address.insert(name, place);
         self.silent += 1;
         place
     }
 
     /// Gives an address to the UE at `place`; another UE loses it.
     pub(crate) fn give(&mut self, address: UeAddress, place: usize) {
-        let old = self.by_address.insert(key(address), place);
+        let old = self.by_address.insert(address, place);
         if old == Some(place) {
             return;
         }
@@ -196,7 +185,7 @@ impl Ues {
 
     /// Removes an address: it belongs to no UE from now on.
     pub(crate) fn release(&mut self, address: UeAddress) {
-        if let Some(ue) = self.by_address.remove(&key(address)).and_then(|old| self.at_mut(old)) {
+        if let Some(ue) = self.by_address.remove(&address).and_then(|old| self.at_mut(old)) {
             ue.addresses.retain(|own| *own != address);
         }
     }
@@ -219,7 +208,7 @@ impl Ues {
         let ue = self.all.get_mut(place)?.take()?;
         self.silent -= usize::from(ue.flows == 0);
         for address in &ue.addresses {
-            self.by_address.remove(&key(*address));
+            self.by_address.remove(address);
         }
         Some(ue)
     }
@@ -229,7 +218,7 @@ impl Ues {
         let gone = self.all.get_mut(from)?.take()?;
         let flows_before = self.at(into)?.flows;
         for &address in &gone.addresses {
-            self.by_address.insert(key(address), into);
+            self.by_address.insert(address, into);
         }
         let ue = self.at_mut(into)?;
         ue.addresses.extend(&gone.addresses);

@@ -26,10 +26,6 @@ impl Steering {
                 && ue.told.iter().zip(addresses).all(|(old, new)| *old == self.ues.cut(pool, new))
         };
         let same = self.ues.at(place).is_some_and(told);
-        // The UE was found by this address.
-        if same && addresses.len() == 1 {
-            return;
-        }
         for address in addresses {
             let address = self.ues.cut(pool, address);
             match self.ues.find(address) {
