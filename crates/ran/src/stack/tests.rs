@@ -33,20 +33,29 @@ mod uplink;
 
 const MS: u64 = 1_000_000;
 
-/// All events and deliveries of a stack.
+/// Events and deliveries of a stack. All tests share it: the stack is compiled once for each type
+/// of observer.
 #[derive(Default)]
 struct Log {
     /// Instant, flow and bound of each delivery.
     deliveries: Vec<(Instant, u32, Option<Instant>)>,
+    delivered: Vec<Packet>,
     drops: Vec<(Layer, DropReason)>,
+    dropped: Vec<Packet>,
+    /// The layer and the instant, in ms, of each mark.
+    marks: Vec<(Layer, u64)>,
     /// Greatest number of packets in any RLC queue.
     rlc_peak: u32,
 }
 
 impl Probe for Log {
-    fn on_event(&mut self, _now: Instant, event: &Event) {
+    fn on_event(&mut self, now: Instant, event: &Event) {
         match *event {
-            Event::Dropped { layer, reason, .. } => self.drops.push((layer, reason)),
+            Event::Dropped { layer, reason, packet, .. } => {
+                self.drops.push((layer, reason));
+                self.dropped.push(packet);
+            }
+            Event::Marked { layer, .. } => self.marks.push((layer, now.as_nanos() / MS)),
             Event::Enqueued { layer: Layer::Rlc, backlog_packets, .. } => {
                 self.rlc_peak = self.rlc_peak.max(backlog_packets + 1);
             }
@@ -58,6 +67,7 @@ impl Probe for Log {
 impl Egress for Log {
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.deliveries.push((now, packet.flow, bound));
+        self.delivered.push(*packet);
     }
 }
 

@@ -2,34 +2,7 @@
 
 use super::*;
 use justfull_base::Rng;
-use std::collections::BTreeMap;
-
-/// The fate of each packet, by its payload, over both cells.
-#[derive(Default)]
-struct Fates {
-    sent: u64,
-    ends: BTreeMap<u64, &'static str>,
-    /// The last delivered packet of each flow and person, if these keep their order.
-    last: Option<BTreeMap<(u32, u64), u64>>,
-}
-
-impl Probe for Fates {
-    fn on_event(&mut self, _now: Instant, event: &Event) {
-        if let Event::Dropped { packet, .. } = event {
-            assert_eq!(self.ends.insert(packet.payload, "dropped"), None, "{packet:?}");
-        }
-    }
-}
-
-impl Egress for Fates {
-    fn deliver(&mut self, _now: Instant, packet: &Packet, _bound: Option<Instant>) {
-        assert_eq!(self.ends.insert(packet.payload, "delivered"), None, "{packet:?}");
-        if let Some(last) = &mut self.last {
-            let before = last.insert((packet.flow, packet.payload % 2), packet.payload);
-            assert!(before < Some(packet.payload), "{packet:?} is in order");
-        }
-    }
-}
+use std::collections::{BTreeMap, BTreeSet};
 
 fn both(config: &StackConfig) -> [Stack; 2] {
     [config; 2].map(|config| Bench::new(config).stack)
@@ -51,15 +24,30 @@ fn cells(unit: CapacityUnit, limiter: &str, polled: bool) -> StackConfig {
     config
 }
 
+/// Each of `sent` packets, numbered by their payloads, was delivered or dropped, and none twice.
+/// Those of a flow and person keep their order if `in_order`.
+fn assert_one_end_each(log: &Log, sent: u64, in_order: bool) {
+    let mut last = BTreeMap::new();
+    for packet in &log.delivered {
+        let before = last.insert((packet.flow, packet.payload % 2), packet.payload);
+        assert!(!in_order || before < Some(packet.payload), "{packet:?} is in order");
+    }
+    let mut ended = BTreeSet::new();
+    for packet in log.delivered.iter().chain(&log.dropped) {
+        assert!(ended.insert(packet.payload), "{packet:?} has two ends");
+    }
+    assert_eq!(ended.len() as u64, sent);
+}
+
 /// At `us`, UE `ue` of each cell moves to the other.
-fn swap(stacks: &mut [Stack; 2], us: u64, ue: u32, fates: &mut Fates) {
+fn swap(stacks: &mut [Stack; 2], us: u64, ue: u32, log: &mut Log) {
     let now = Instant::from_nanos(us * 1_000);
-    let [a, b] = [0, 1].map(|i| stacks[i].release(now, ue, fates).expect("it is here"));
+    let [a, b] = [0, 1].map(|i| stacks[i].release(now, ue, log).expect("it is here"));
     for (stack, context) in stacks.iter_mut().zip([b, a]) {
         stack.assert_conserved();
         let queued = stack.conserved().queued;
         let waiting = context.packets();
-        stack.admit(now, context, fates).map_err(|(error, _)| error).expect("there is a place");
+        stack.admit(now, context, log).map_err(|(error, _)| error).expect("there is a place");
         stack.assert_conserved();
         assert!(stack.conserved().queued <= queued + waiting);
     }
@@ -75,9 +63,8 @@ fn ues_that_change_cells_lose_and_double_no_packet_and_keep_its_order() {
         (CapacityUnit::Packets, "drql", true, 5),
     ] {
         let mut stacks = both(&cells(unit, limiter, polled));
-        let (mut fates, mut rng) = (Fates::default(), Rng::stream(seed, "contexts"));
-        // Packets that wait in a UPF do not move.
-        fates.last = (!polled).then(BTreeMap::new);
+        let (mut log, mut rng) = (Log::default(), Rng::stream(seed, "contexts"));
+        let mut sent = 0;
         // Two UEs share each number, one in each cell: `first` has the cell of one of them.
         let mut first = [0; 3];
         for ms in 0..2_000 {
@@ -85,24 +72,26 @@ fn ues_that_change_cells_lose_and_double_no_packet_and_keep_its_order() {
                 let (flow, person) = (rng.below(5) as u32, rng.below(2));
                 let ue = [0, 0, 1, 2, 2][flow as usize];
                 let size = 40 + rng.below(1_461) as u32;
-                let payload = 2 * fates.sent + person;
-                fates.sent += 1;
+                let payload = 2 * sent + person;
+                sent += 1;
                 let packet = Packet { flow, size, payload, ..Packet::default() };
                 let now = Instant::from_nanos(ms * 1_000_000);
-                stacks[first[ue] ^ person as usize].input(now, packet, &mut fates);
+                stacks[first[ue] ^ person as usize].input(now, packet, &mut log);
             }
             if rng.chance(0.05) {
                 let ue = rng.below(3) as usize;
                 first[ue] ^= 1;
-                swap(&mut stacks, ms * 1_000 + 1, ue as u32, &mut fates);
+                swap(&mut stacks, ms * 1_000 + 1, ue as u32, &mut log);
             }
         }
         let end = Instant::from_nanos(40_000_000_000);
-        stacks.iter_mut().for_each(|stack| stack.wake(end, &mut fates));
+        stacks.iter_mut().for_each(|stack| stack.wake(end, &mut log));
         let sums = stacks.iter().map(Stack::conserved);
         let left: u64 = sums.clone().map(|c| c.queued).sum();
         let [came, gone] = [sums.clone().map(|c| c.came).sum(), sums.map(|c| c.gone).sum::<u64>()];
-        assert_eq!((fates.ends.len() as u64, left), (fates.sent, 0), "{unit:?}, {limiter}");
+        assert_eq!(left, 0, "{unit:?}, {limiter}");
+        // Packets that wait in a UPF do not move.
+        assert_one_end_each(&log, sent, !polled);
         assert!(came == gone && gone > 100, "{gone} packets moved: {limiter}");
     }
 }

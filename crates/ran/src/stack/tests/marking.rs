@@ -5,27 +5,6 @@ use crate::config::{MarkingConfig, MarkingPlace};
 use justfull_base::Ecn;
 use justfull_queue::aqm::CoDelConfig;
 
-/// The layer and the instant, in ms, of each mark, and the codepoints of the delivered packets.
-#[derive(Default)]
-struct Marks {
-    set: Vec<(Layer, u64)>,
-    delivered: Vec<Ecn>,
-}
-
-impl Probe for Marks {
-    fn on_event(&mut self, now: Instant, event: &Event) {
-        if let Event::Marked { layer, .. } = *event {
-            self.set.push((layer, now.as_nanos() / MS));
-        }
-    }
-}
-
-impl Egress for Marks {
-    fn deliver(&mut self, _now: Instant, packet: &Packet, _bound: Option<Instant>) {
-        self.delivered.push(packet.ecn);
-    }
-}
-
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
@@ -49,17 +28,17 @@ fn marked_at(place: MarkingPlace) -> StackConfig {
 }
 
 /// The marks on `arrivals`, each with its instant in ms, its codepoint and its number of packets.
-fn run(config: &StackConfig, arrivals: &[(u64, Ecn, usize)]) -> Marks {
-    let (mut stack, mut marks) = (Bench::new(config).stack, Marks::default());
+fn run(config: &StackConfig, arrivals: &[(u64, Ecn, usize)]) -> Log {
+    let (mut stack, mut log) = (Bench::new(config).stack, Log::default());
     for &(at, ecn, count) in arrivals {
         for _ in 0..count {
             let packet = Packet { size: 1500, ecn, ..Packet::default() };
-            stack.input(Instant::from_nanos(at * MS), packet, &mut marks);
+            stack.input(Instant::from_nanos(at * MS), packet, &mut log);
         }
     }
-    stack.wake(Instant::from_nanos(1_000 * MS), &mut marks);
+    stack.wake(Instant::from_nanos(1_000 * MS), &mut log);
     stack.assert_conserved();
-    marks
+    log
 }
 
 #[test]
@@ -69,23 +48,24 @@ fn a_node_marks_the_share_that_the_last_report_has() {
     // and each second one of those at 86 ms is marked. The report of 160 ms has none.
     let arrivals = [1, 46, 86, 200].map(|at| (at, Ecn::Ect1, 4));
     for (place, layer) in [(MarkingPlace::Cu, Layer::Sdap), (MarkingPlace::Upf, Layer::Upf)] {
-        let marks = run(&marked_at(place), &arrivals);
+        let log = run(&marked_at(place), &arrivals);
         let at = |ms: u64| (layer, ms);
-        assert_eq!(marks.set, [at(46), at(46), at(46), at(86), at(86)], "{place:?}");
+        assert_eq!(log.marks, [at(46), at(46), at(46), at(86), at(86)], "{place:?}");
         let plain = [Ecn::Ect1; 4];
-        assert_eq!(marks.delivered[..4], plain);
-        assert_eq!(marks.delivered[4..8], [Ecn::Ect1, Ecn::Ce, Ecn::Ce, Ecn::Ce]);
-        assert_eq!(marks.delivered[8..12], [Ecn::Ect1, Ecn::Ce, Ecn::Ect1, Ecn::Ce]);
-        assert_eq!(marks.delivered[12..], plain);
+        let ecn: Vec<Ecn> = log.delivered.iter().map(|packet| packet.ecn).collect();
+        assert_eq!(ecn[..4], plain);
+        assert_eq!(ecn[4..8], [Ecn::Ect1, Ecn::Ce, Ecn::Ce, Ecn::Ce]);
+        assert_eq!(ecn[8..12], [Ecn::Ect1, Ecn::Ce, Ecn::Ect1, Ecn::Ce]);
+        assert_eq!(ecn[12..], plain);
     }
 }
 
 #[test]
 fn a_report_has_its_first_effect_after_its_delay() {
     let early = run(&marked_at(MarkingPlace::Upf), &[(1, Ecn::Ect1, 4), (44, Ecn::Ect1, 4)]);
-    assert_eq!(early.set, []);
+    assert_eq!(early.marks, []);
     let late = run(&marked_at(MarkingPlace::Upf), &[(1, Ecn::Ect1, 4), (45, Ecn::Ect1, 4)]);
-    assert_eq!(late.set, [(Layer::Upf, 45); 3]);
+    assert_eq!(late.marks, [(Layer::Upf, 45); 3]);
 }
 
 #[test]
@@ -93,8 +73,8 @@ fn packets_that_are_marked_already_count_as_those_that_would_be() {
     // Six of the eight at 46 ms are marked, three of them among the last four, which leave after 44
     // to 74 ms: the report of 120 ms has 4 of 4. The one of 80 ms has 2 of 4.
     let arrivals = [(1, 4), (46, 8), (86, 2), (126, 2)].map(|(at, n)| (at, Ecn::Ect1, n));
-    let marks = run(&marked_at(MarkingPlace::Upf), &arrivals);
-    let at = |ms| marks.set.iter().filter(|(_, at)| *at == ms).count();
+    let log = run(&marked_at(MarkingPlace::Upf), &arrivals);
+    let at = |ms| log.marks.iter().filter(|(_, at)| *at == ms).count();
     assert_eq!([at(46), at(86), at(126)], [6, 1, 2]);
 }
 
@@ -109,41 +89,41 @@ fn classic_packets_are_signalled_at_the_rlc_at_each_place() {
             ..CoDelConfig::default()
         };
         config.rlc.queue.aqm = AqmConfig::CoDel(codel);
-        let marks = run(&config, &[(1, Ecn::Ect0, 4)]);
+        let log = run(&config, &[(1, Ecn::Ect0, 4)]);
         let rlc = |ms: u64| (Layer::Rlc, ms);
-        assert_eq!(marks.set, [rlc(20), rlc(30), rlc(40)], "{place:?}");
+        assert_eq!(log.marks, [rlc(20), rlc(30), rlc(40)], "{place:?}");
     }
 }
 
 #[test]
 fn the_node_of_the_rlc_marks_at_once() {
-    let marks = run(&marked_at(MarkingPlace::Du), &[(1, Ecn::Ect1, 4)]);
+    let log = run(&marked_at(MarkingPlace::Du), &[(1, Ecn::Ect1, 4)]);
     let rlc = |ms: u64| (Layer::Rlc, ms);
-    assert_eq!(marks.set, [rlc(20), rlc(30), rlc(40)]);
+    assert_eq!(log.marks, [rlc(20), rlc(30), rlc(40)]);
 }
 
 #[test]
 fn a_ue_that_returns_is_marked_by_new_reports() {
     let mut config = marked_at(MarkingPlace::Upf);
     config.sdap.poll = poll(1_000, 0);
-    let (mut stack, mut marks) = (Bench::new(&config).stack, Marks::default());
+    let (mut stack, mut log) = (Bench::new(&config).stack, Log::default());
     let at = |ms: u64| Instant::from_nanos(ms * MS);
-    let send = |stack: &mut Stack, marks: &mut Marks, ms: u64| {
+    let send = |stack: &mut Stack, log: &mut Log, ms: u64| {
         for _ in 0..4 {
             let packet = Packet { size: 1500, ecn: Ecn::Ect1, ..Packet::default() };
-            stack.input(at(ms), packet, marks);
+            stack.input(at(ms), packet, log);
         }
     };
-    send(&mut stack, &mut marks, 1);
-    stack.wake(at(46), &mut marks);
-    let context = stack.release(at(47), 0, &mut marks).expect("it is there");
-    assert!(stack.admit(at(48), context, &mut marks).is_ok());
-    send(&mut stack, &mut marks, 50);
-    stack.wake(at(89), &mut marks);
-    assert_eq!(marks.set, [], "its report is of the time before");
-    send(&mut stack, &mut marks, 90);
-    stack.wake(at(200), &mut marks);
-    assert_eq!(marks.set, [(Layer::Upf, 90); 2], "2 of 4 waited for more than 15 ms");
+    send(&mut stack, &mut log, 1);
+    stack.wake(at(46), &mut log);
+    let context = stack.release(at(47), 0, &mut log).expect("it is there");
+    assert!(stack.admit(at(48), context, &mut log).is_ok());
+    send(&mut stack, &mut log, 50);
+    stack.wake(at(89), &mut log);
+    assert_eq!(log.marks, [], "its report is of the time before");
+    send(&mut stack, &mut log, 90);
+    stack.wake(at(200), &mut log);
+    assert_eq!(log.marks, [(Layer::Upf, 90); 2], "2 of 4 waited for more than 15 ms");
     stack.assert_conserved();
 }
 
