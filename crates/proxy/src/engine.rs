@@ -310,6 +310,10 @@ impl Engine {
         while let Some(change) = self.directory.change() {
             self.steering.directory(now, &change);
         }
+        // Reports that were sent after a change of the cell name the new cell already.
+        for change in self.radio.moves() {
+            self.steering.moved(now, &change);
+        }
         for report in self.reports.try_iter().take(radio::WAITING) {
             self.steering.report(now, &report);
             self.reported = Some(now);

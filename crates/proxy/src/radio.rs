@@ -19,7 +19,7 @@ pub use config::{
 
 use justfull_net::SystemError;
 use justfull_net::clock::now;
-use justfull_rnis::{Malformed, Report, open_lines};
+use justfull_rnis::{CellChange, Malformed, Report, open_lines};
 use nix::sys::eventfd::EventFd;
 use std::fmt;
 use std::io;
@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Most reports that wait for the loop; further ones are dropped.
+/// Most reports, and most changes of cells, that wait for the loop; further ones are dropped.
 pub(crate) const WAITING: usize = 16_384;
 
 /// The state of a source.
@@ -66,7 +66,7 @@ impl fmt::Display for State {
 pub(crate) struct Account {
     /// Messages that were no reports.
     garbled: AtomicU64,
-    /// Reports that came faster than the loop could read them.
+    /// Reports and changes of cells that came faster than the loop could read them.
     dropped: AtomicU64,
     /// Reports about UEs without known addresses.
     unknown: AtomicU64,
@@ -74,6 +74,8 @@ pub(crate) struct Account {
     lacking: AtomicU64,
     /// Connections that were made.
     connections: AtomicU64,
+    /// UEs that changed their cell since the loop last looked; the oldest first.
+    moves: Mutex<Vec<CellChange>>,
     /// The services that it reads.
     services: Mutex<Vec<Service>>,
     /// The proxy ends, so the source must give back the resources of others.
@@ -113,6 +115,11 @@ impl Account {
 
     pub(crate) fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
+    }
+
+    /// Takes the changes of cells since the last call, the oldest first.
+    pub(crate) fn moves(&self) -> Vec<CellChange> {
+        std::mem::take(&mut *self.moves.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Makes the source give back resources of others, and waits a moment for it.
@@ -191,6 +198,16 @@ impl Sink {
                 true
             }
             Err(TrySendError::Disconnected(_)) => false,
+        }
+    }
+
+    /// Passes on a change of a UE's cell. [`Sink::wake`] must follow.
+    fn moved(&self, change: CellChange) {
+        let mut moves = self.account.moves.lock().unwrap_or_else(PoisonError::into_inner);
+        if moves.len() < WAITING {
+            moves.push(change);
+        } else {
+            self.account.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 

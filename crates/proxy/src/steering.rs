@@ -15,13 +15,15 @@ use crate::pools::{ClientHost, PoolId, Pools, UeAddress};
 use cells::Cells;
 use identity::{Ue, Ues};
 use justfull_base::{ConfigError, Duration, Instant};
+use justfull_net::Prefix;
 use justfull_rapid::{
     ControlConfig, FlowId, FlowView, Opening, PayloadControl, Refused, Sample, Windows,
 };
-use justfull_rnis::Report;
+use justfull_rnis::{CellChange, Report};
 pub(crate) use notice::Notice;
 use notice::Notices;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Bytes of TCP's header with timestamps (RFC 7323).
 const TCP_HEADER: u32 = 32;
@@ -62,6 +64,14 @@ pub(crate) struct ReportCounts {
     pub(crate) moves: u64,
     /// UEs merged into another UE.
     pub(crate) merges: u64,
+}
+
+/// The parts of a message about a UE.
+struct Named {
+    cell: usize,
+    pool: PoolId,
+    /// The UE's place, if it is known.
+    known: Option<usize>,
 }
 
 /// See the module's page.
@@ -142,22 +152,56 @@ impl Steering {
         }
     }
 
-    /// A report arrives.
-    pub(crate) fn report(&mut self, now: Instant, report: &Report) {
-        let Some(cell) = self.cells.find(&mut self.control.control, report.cell.as_ref()) else {
+    /// The parts that a message names: its UE by `addresses` and `pool`, and a cell. None if the
+    /// cell or the pool is not allowed; this is counted.
+    fn named(
+        &mut self,
+        now: Instant,
+        addresses: &[Prefix],
+        pool: Option<&str>,
+        cell: Option<&Arc<str>>,
+    ) -> Option<Named> {
+        let Some(at) = self.cells.find(&mut self.control.control, cell) else {
             self.counts.unknown_cell += 1;
-            self.notices.unknown_cell(now, report.cell.as_deref());
-            return;
+            self.notices.unknown_cell(now, cell.map(|name| &**name));
+            return None;
         };
-        let pool = match self.pools.find(report.pool.as_deref(), &report.ue) {
-            Ok(pool) => pool,
+        match self.pools.find(pool, addresses) {
+            Ok(pool) => {
+                let place = |name| self.ues.find(self.ues.cut(pool, name));
+                Some(Named { cell: at, pool, known: addresses.iter().find_map(place) })
+            }
             Err(why) => {
                 self.counts.unknown_pool += 1;
-                self.notices.unknown_pool(now, report.ue[0], &why);
-                return;
+                self.notices.unknown_pool(now, addresses[0], &why);
+                None
             }
+        }
+    }
+
+    /// A notification says that a UE has changed its cell. It moves the UE at once, also back into
+    /// a cell that the UE has just left: a change is told once, whereas reports of an old cell may
+    /// still be on their way.
+    pub(crate) fn moved(&mut self, now: Instant, change: &CellChange) {
+        let named = self.named(now, &change.ue, None, Some(&change.cell));
+        let Some(Named { cell, known, .. }) = named else { return };
+        let Some(place) = known else {
+            self.counts.without_flows += 1;
+            return;
         };
-        let known = report.ue.iter().find_map(|name| self.ues.find(self.ues.cut(pool, name)));
+        if self.ues.at(place).is_some_and(|ue| ue.cell != cell) {
+            self.move_to(now, place, cell);
+        }
+    }
+
+    /// A report arrives.
+    pub(crate) fn report(&mut self, now: Instant, report: &Report) {
+        let pool = report.pool.as_deref();
+        let Some(Named { cell, pool, known }) =
+            self.named(now, &report.ue, pool, report.cell.as_ref())
+        else {
+            return;
+        };
         if known.is_none() && self.ues.silent >= MOST_SILENT {
             self.counts.without_flows += 1;
             return;

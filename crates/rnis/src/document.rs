@@ -2,9 +2,9 @@
 
 use crate::query::{self, Form, Parameter};
 use crate::types::{
-    DOCUMENT, ExpiryNotification, L2Meas, PlmnInfo, ProblemDetails, REPORTS, ROOT,
-    RabEstNotification, RabInfo, RabRelNotification, RanReportNotification, RanReports,
-    S1BearerInfo, SubscriptionLinkList, WrittenSubscription,
+    CellChangeNotification, DOCUMENT, ExpiryNotification, L2Meas, PlmnInfo, ProblemDetails,
+    REPORTS, ROOT, RabEstNotification, RabInfo, RabRelNotification, RanReportNotification,
+    RanReports, S1BearerInfo, SubscriptionLinkList, WrittenSubscription,
 };
 use utoipa::ToSchema;
 use utoipa::openapi::path::{
@@ -21,8 +21,9 @@ use utoipa::openapi::{
 const JSON: &str = "application/json";
 const PROBLEM: &str = "application/problem+json";
 const UNSERVED: &str = "It cannot be served so. Of the standard's types of subscriptions only \
-                        RabEstSubscription and RabRelSubscription are: a report has no signal \
-                        strengths, timing advances, handovers, carriers or tunnels";
+                        RabEstSubscription, RabRelSubscription and CellChangeSubscription (of \
+                        completed handovers) are: a report has no signal strengths, timing \
+                        advances, carriers or tunnels";
 
 /// The description as JSON, with the end of its last line.
 #[must_use]
@@ -82,6 +83,7 @@ fn components() -> utoipa::openapi::Components {
     add::<ProblemDetails>(&mut schemas);
     add::<RabEstNotification>(&mut schemas);
     add::<RabRelNotification>(&mut schemas);
+    add::<CellChangeNotification>(&mut schemas);
     add::<RanReportNotification>(&mut schemas);
     add::<ExpiryNotification>(&mut schemas);
     ComponentsBuilder::new()

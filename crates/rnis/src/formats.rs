@@ -10,6 +10,6 @@ mod ues;
 
 pub use flexran::flexran;
 pub use kpm::{KpmAvailable, KpmCell, KpmMessage, KpmReader, KpmTotal, KpmUe};
-pub use notification::{Notification, notification, reports};
+pub use notification::{CellChange, Notification, notification, reports};
 pub use srsran::{SrsranCell, SrsranMessage, SrsranUe, srsran};
 pub use ues::{NamedUe, UeTable};

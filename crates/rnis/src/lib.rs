@@ -32,8 +32,9 @@ pub use callback::Callbacks;
 pub use client::{Trust, agent, bounded, tls_client, up_to};
 pub use document::document;
 pub use formats::{
-    KpmAvailable, KpmCell, KpmMessage, KpmReader, KpmTotal, KpmUe, NamedUe, Notification,
-    SrsranCell, SrsranMessage, SrsranUe, UeTable, flexran, notification, reports, srsran,
+    CellChange, KpmAvailable, KpmCell, KpmMessage, KpmReader, KpmTotal, KpmUe, NamedUe,
+    Notification, SrsranCell, SrsranMessage, SrsranUe, UeTable, flexran, notification, reports,
+    srsran,
 };
 pub use identity::CellIdentity;
 pub use lines::{Line, each_line, open_lines, read_lines};

@@ -88,8 +88,11 @@ pub(crate) const LAYER2_MEAS: &[Parameter] = &[APPLICATION, CELLS, IPV4, IPV6, N
 pub(crate) const RAN_REPORTS: &[Parameter] = &[IPV4, IPV6];
 
 /// Of the list of subscriptions (GS MEC 012 section 7.6).
-pub(crate) const SUBSCRIPTIONS: &[Parameter] =
-    &[optional("subscription_type", Form::Text, "`rab_est`, `rab_rel` or `justfull_ran_report`.")];
+pub(crate) const SUBSCRIPTIONS: &[Parameter] = &[optional(
+    "subscription_type",
+    Form::Text,
+    "`rab_est`, `rab_rel`, `cell_change` or `justfull_ran_report`.",
+)];
 
 /// The parameters that a request gave.
 #[derive(Debug, Default)]

@@ -1,5 +1,7 @@
 //! The state of the UEs, and the subscriptions.
 
+mod events;
+
 use crate::callback::Callbacks;
 use crate::client::notifier;
 use crate::identity::CellIdentity;
@@ -8,10 +10,9 @@ use crate::query::{Asked, Problem};
 use crate::report::Report;
 use crate::token::{Share, User};
 use crate::types::{
-    AssociateId, CellInfo, CellUeInfo, CellUserInfo, Ecgi, ErabInfo, ErabQosParameters,
-    ErabReleaseInfo, FilterCriteriaQci, L2Meas, PlmnInfo, RabEstNotification, RabInfo,
-    RabRelNotification, RanReports, S1BearerInfo, S1BearerInfoDetailed, S1UeInfo, TimeStamp,
-    UeInfo, WrittenSubscription,
+    AssociateId, CellInfo, CellUeInfo, CellUserInfo, ErabInfo, ErabQosParameters, L2Meas, PlmnInfo,
+    RabInfo, RanReports, S1BearerInfo, S1BearerInfoDetailed, S1UeInfo, TimeStamp, UeInfo,
+    WrittenSubscription,
 };
 use justfull_base::feedback::RanReport;
 use justfull_net::{Prefix, clock};
@@ -62,9 +63,15 @@ struct Entry {
     /// The owner, whose share it counts in.
     of: Share,
     written: WrittenSubscription,
-    /// UEs whose reports are sent; empty: all.
+    /// The UEs that it is about; empty: all.
     ues: Vec<Prefix>,
     mailbox: Arc<Mailbox>,
+}
+
+impl Entry {
+    fn is_about(&self, ue: &[Prefix]) -> bool {
+        self.ues.is_empty() || self.ues.iter().any(|of| among(of, ue))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -155,6 +162,9 @@ impl Service {
         let inner = &mut *inner;
         let Some(cell) = inner.cell(report.cell.as_ref()) else { return false };
         if let Some(known) = inner.ues.get_mut(&name) {
+            if report.cell.is_some() && known.cell != cell {
+                self.moved(&inner.subscriptions, report, [known.cell, cell]);
+            }
             (known.report, known.seen) = (report.clone(), now);
             known.cell = if report.cell.is_some() { cell } else { known.cell };
         } else if inner.ues.len() < MOST_UES {
@@ -165,7 +175,7 @@ impl Service {
         }
         for entry in inner.subscriptions.values() {
             if matches!(entry.written, WrittenSubscription::JustfullRanReportSubscription(_))
-                && (entry.ues.is_empty() || entry.ues.iter().any(|of| among(of, &report.ue)))
+                && entry.is_about(&report.ue)
             {
                 entry.mailbox.put(Item::Report(report.clone()));
             }
@@ -190,55 +200,6 @@ impl Service {
         let time = TimeStamp::now();
         // Their threads end by themselves, after the warning to their owners.
         subscriptions.retain(|_, entry| entry.written.deadline() > time);
-    }
-
-    /// Notifies the subscribers that a UE's bearer was established or released in `cell`.
-    fn bearers(
-        &self,
-        subscriptions: &BTreeMap<u64, Entry>,
-        report: &Report,
-        cell: usize,
-        came: bool,
-    ) {
-        let associate_id: Vec<AssociateId> = report.ue.iter().map(AssociateId::of).collect();
-        let (time_stamp, ecgi) = (TimeStamp::now(), self.cell.ecgi(cell));
-        for entry in subscriptions.values() {
-            let (filter, wants_came) = match &entry.written {
-                WrittenSubscription::RabEstSubscription(rab) => (&rab.filter_criteria_qci, true),
-                WrittenSubscription::RabRelSubscription(rab) => (&rab.filter_criteria_qci, false),
-                WrittenSubscription::JustfullRanReportSubscription(_) => continue,
-            };
-            if wants_came != came || !self.wanted(filter, &ecgi) {
-                continue;
-            }
-            let (associate_id, ecgi) = (associate_id.clone(), ecgi.clone());
-            let text = if came {
-                serde_json::to_string(&RabEstNotification {
-                    notification_type: "RabEstNotification".into(),
-                    time_stamp,
-                    associate_id,
-                    ecgi,
-                    erab_id: ERAB,
-                    erab_qos_parameters: ErabQosParameters { qci: self.cell.qci },
-                })
-            } else {
-                serde_json::to_string(&RabRelNotification {
-                    notification_type: "RabRelNotification".into(),
-                    time_stamp,
-                    associate_id,
-                    ecgi,
-                    erab_release_info: ErabReleaseInfo { erab_id: ERAB },
-                })
-            };
-            entry.mailbox.put(Item::Text(text.unwrap_or_default()));
-        }
-    }
-
-    /// True if the filter selects the bearers of the cell `ecgi`.
-    fn wanted(&self, filter: &FilterCriteriaQci, ecgi: &Ecgi) -> bool {
-        filter.qci == self.cell.qci
-            && filter.erab_id.is_none_or(|erab| erab == ERAB)
-            && (filter.ecgi.is_empty() || filter.ecgi.contains(ecgi))
     }
 
     /// The UEs that a request selects, in the form that `make` gives from the report and the

@@ -1,7 +1,10 @@
 //! Common parts of all types of subscriptions.
 
 use crate::query::Problem;
-use crate::types::{LinkType, Links, TimeStamp, WrittenSubscription};
+use crate::types::{
+    CELL_CHANGE_SUBSCRIPTION, COMPLETED, LinkType, Links, RAN_REPORT_SUBSCRIPTION, TimeStamp,
+    WrittenSubscription,
+};
 use axum::http::Uri;
 use justfull_net::{Prefix, clock};
 use std::time::Duration;
@@ -31,6 +34,7 @@ macro_rules! of_each {
         match $subscription {
             WrittenSubscription::RabEstSubscription($inner)
             | WrittenSubscription::RabRelSubscription($inner) => $field,
+            WrittenSubscription::CellChangeSubscription($inner) => $field,
             WrittenSubscription::JustfullRanReportSubscription($inner) => $field,
         }
     };
@@ -42,7 +46,8 @@ impl WrittenSubscription {
         match self {
             Self::RabEstSubscription(_) => "RabEstSubscription",
             Self::RabRelSubscription(_) => "RabRelSubscription",
-            Self::JustfullRanReportSubscription(_) => crate::types::RAN_REPORT_SUBSCRIPTION,
+            Self::CellChangeSubscription(_) => CELL_CHANGE_SUBSCRIPTION,
+            Self::JustfullRanReportSubscription(_) => RAN_REPORT_SUBSCRIPTION,
         }
     }
 
@@ -51,6 +56,7 @@ impl WrittenSubscription {
         match name {
             "RabEstSubscription" => "rab_est",
             "RabRelSubscription" => "rab_rel",
+            CELL_CHANGE_SUBSCRIPTION => "cell_change",
             _ => "justfull_ran_report",
         }
     }
@@ -92,8 +98,7 @@ impl WrittenSubscription {
         let Some(name) = tree.get("subscriptionType").and_then(serde_json::Value::as_str) else {
             return Err(Problem::new(400, "field `subscriptionType` is missing"));
         };
-        const UNSERVED: [&str; 7] = [
-            "CellChangeSubscription",
+        const UNSERVED: [&str; 6] = [
             "RabModSubscription",
             "MeasRepUeSubscription",
             "NrMeasRepUeSubscription",
@@ -106,8 +111,7 @@ impl WrittenSubscription {
                 422,
                 format!(
                     "{name}: the cell reports nothing of it; served are RabEstSubscription, \
-                     RabRelSubscription and {}",
-                    crate::types::RAN_REPORT_SUBSCRIPTION
+                     RabRelSubscription, {CELL_CHANGE_SUBSCRIPTION} and {RAN_REPORT_SUBSCRIPTION}"
                 ),
             ));
         }
@@ -136,21 +140,32 @@ impl WrittenSubscription {
         }
         let latest = TimeStamp { seconds: now.seconds.saturating_add(LONGEST), ..now };
         *deadline = Some(wanted.min(latest));
-        let Self::JustfullRanReportSubscription(reports) = self else { return Ok(Vec::new()) };
-        let filter = &reports.filter_criteria_ran_report;
-        if !(1..=LONGEST_PERIOD).contains(&filter.period_ms) {
-            return Err(refused(format!(
-                "`periodMs`: found {}, allowed is 1 to {LONGEST_PERIOD}",
-                filter.period_ms
-            )));
-        }
-        if filter.associate_id.len() > MOST_UES {
+        let ues = match self {
+            Self::RabEstSubscription(_) | Self::RabRelSubscription(_) => return Ok(Vec::new()),
+            Self::CellChangeSubscription(changes) => {
+                let filter = &changes.filter_criteria_assoc_ho;
+                if filter.ho_status != [COMPLETED] {
+                    return Err(refused(format!(
+                        "`hoStatus`: found {:?}, served is [{COMPLETED}], COMPLETED",
+                        filter.ho_status
+                    )));
+                }
+                &filter.associate_id
+            }
+            Self::JustfullRanReportSubscription(reports) => {
+                let filter = &reports.filter_criteria_ran_report;
+                if !(1..=LONGEST_PERIOD).contains(&filter.period_ms) {
+                    return Err(refused(format!(
+                        "`periodMs`: found {}, allowed is 1 to {LONGEST_PERIOD}",
+                        filter.period_ms
+                    )));
+                }
+                &filter.associate_id
+            }
+        };
+        if ues.len() > MOST_UES {
             return Err(refused(format!("`associateId`: allowed are at most {MOST_UES}")));
         }
-        filter
-            .associate_id
-            .iter()
-            .map(|id| id.prefix().map_err(|why| refused(why.to_string())))
-            .collect()
+        ues.iter().map(|id| id.prefix().map_err(|why| refused(why.to_string()))).collect()
     }
 }

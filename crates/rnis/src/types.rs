@@ -17,6 +17,12 @@ pub const DOCUMENT: &str = "/openapi.json";
 pub const REPORTS: &str = "/justfull/v1/ran_reports";
 /// `subscriptionType` of the extension.
 pub const RAN_REPORT_SUBSCRIPTION: &str = "JustfullRanReportSubscription";
+/// `subscriptionType` and `notificationType` of changes of cells (sections 6.3.2 and 6.4.2).
+pub const CELL_CHANGE_SUBSCRIPTION: &str = "CellChangeSubscription";
+/// See [`CELL_CHANGE_SUBSCRIPTION`].
+pub const CELL_CHANGE_NOTIFICATION: &str = "CellChangeNotification";
+/// `hoStatus` of a handover that is over (section 6.4.2).
+pub const COMPLETED: u8 = 3;
 /// `notificationType` of the extension.
 pub const RAN_REPORT_NOTIFICATION: &str = "JustfullRanReportNotification";
 
@@ -241,6 +247,8 @@ pub enum WrittenSubscription {
     RabEstSubscription(RabSubscription),
     /// A bearer was released (section 6.3.5).
     RabRelSubscription(RabSubscription),
+    /// A UE changed its cell (section 6.3.2).
+    CellChangeSubscription(CellChangeSubscription),
     /// Reports of the radio (the extension).
     JustfullRanReportSubscription(RanReportSubscription),
 }
@@ -281,6 +289,50 @@ pub struct FilterCriteriaQci {
     pub erab_id: Option<u8>,
     /// QoS class identifier.
     pub qci: u8,
+}
+
+/// A subscription to changes of cells.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CellChangeSubscription {
+    /// The subscription's own address; the service sets it.
+    #[serde(rename = "_links", default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub links: Option<Links>,
+    /// Where notifications are sent.
+    #[schema(format = "uri", max_length = 1000, pattern = "^https?://")]
+    pub callback_reference: String,
+    /// When it ends. The service sets it where it is missing or too late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub expiry_deadline: Option<TimeStamp>,
+    /// Which changes.
+    pub filter_criteria_assoc_ho: FilterCriteriaAssocHo,
+}
+
+/// Which changes of cells a subscription is about.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FilterCriteriaAssocHo {
+    /// The application instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub app_instance_id: Option<String>,
+    /// UEs. Left out or empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 1000)]
+    pub associate_id: Vec<AssociateId>,
+    /// Cells, of which the UE leaves or enters one. Left out or empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ecgi: Vec<Ecgi>,
+    /// States of the handover: only 3 (COMPLETED) is served. Left out: 3.
+    #[serde(default = "completed")]
+    #[schema(min_items = 1, max_items = 1)]
+    pub ho_status: Vec<u8>,
+}
+
+fn completed() -> Vec<u8> {
+    vec![COMPLETED]
 }
 
 /// A subscription to reports of the radio (the extension).
@@ -364,6 +416,29 @@ pub struct RabRelNotification {
 pub struct ErabReleaseInfo {
     /// Its number.
     pub erab_id: u8,
+}
+
+/// A UE changed its cell (section 6.4.2).
+#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CellChangeNotification {
+    /// `CellChangeNotification`.
+    pub notification_type: String,
+    /// When the service learnt it.
+    pub time_stamp: TimeStamp,
+    /// Which UE.
+    pub associate_id: Vec<AssociateId>,
+    /// The cell that it left.
+    pub src_ecgi: Ecgi,
+    /// Its new cell.
+    #[schema(min_items = 1, max_items = 1)]
+    pub trg_ecgi: Vec<Ecgi>,
+    /// State of the handover: 3 (COMPLETED).
+    pub ho_status: u8,
+    /// The new cell's name in reports (extension).
+    #[serde(rename = "cell_id")]
+    #[schema(min_length = 1, max_length = 64)]
+    pub cell: String,
 }
 
 /// Reports of the radio (the extension).

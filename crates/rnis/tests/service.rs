@@ -276,6 +276,60 @@ fn subscribers_get_all_reports_bearer_events_and_a_warning_of_the_end() {
 }
 
 #[test]
+fn subscribers_learn_each_move_of_their_ues_between_their_cells() {
+    let served = served(Tokens::default());
+    let names = ["west", "east", "north"];
+    served.service.name_cells(&names.map(Arc::from));
+    let subscribe = |filter: Value| {
+        let (got, callback, receiver) = receiver();
+        let body = json!({
+            "subscriptionType": "CellChangeSubscription",
+            "callbackReference": callback,
+            "filterCriteriaAssocHo": filter,
+        });
+        let (status, made) = served.ask("POST", "/rni/v2/subscriptions", Some(&body));
+        assert_eq!(status, 201, "{made}");
+        assert_eq!(made["filterCriteriaAssocHo"]["hoStatus"], json!([3]), "the default is told");
+        (got, receiver)
+    };
+    let ecgi = |id: &str| json!({"cellId": id, "plmn": {"mcc": "001", "mnc": "01"}});
+    let (all, _all) = subscribe(json!({}));
+    let (one, _one) = subscribe(json!({"associateId": [{"type": 1, "value": "10.45.0.2"}]}));
+    let (north, _north) = subscribe(json!({"ecgi": [ecgi("0000003")], "hoStatus": [3]}));
+    let (_, list) = served.get("/rni/v2/subscriptions?subscription_type=cell_change");
+    assert_eq!(list["_links"]["subscription"].as_array().map(Vec::len), Some(3));
+    // The first report of a UE, one of the same cell and one without a cell are no moves.
+    for (ue, cells) in [("1", "wween"), ("2", "nnwwn")] {
+        for (at, cell) in cells.chars().enumerate() {
+            let cell = names.iter().find(|name| name.starts_with(cell)).expect("a cell");
+            let ue = format!("\"10.45.0.{ue}\"");
+            served.service.report(&of_cell(cell, &ue, at as u64, 0));
+            served.service.report(&report(&ue, at as u64));
+        }
+    }
+    let moves = |got: &Receiver<Value>, count: usize| -> Vec<String> {
+        let read = |_| {
+            let note = got.recv_timeout(SOON).expect("a notification");
+            assert_eq!(note["notificationType"], "CellChangeNotification", "{note}");
+            let trg = note["trgEcgi"].as_array().expect("cells");
+            assert_eq!((trg.len(), &note["hoStatus"]), (1, &json!(3)), "{note}");
+            let id = |ecgi: &Value| ecgi["cellId"].as_str().expect("an identity")[6..].to_owned();
+            let ue = note["associateId"][0]["value"].as_str().expect("an address");
+            let name = note["cell_id"].as_str().expect("a name");
+            format!("{ue}: {} {} {name}", id(&note["srcEcgi"]), id(&trg[0]))
+        };
+        let read = (0..count).map(read).collect();
+        assert!(got.recv_timeout(Duration::from_millis(50)).is_err(), "no further one");
+        read
+    };
+    let first = ["10.45.0.1: 1 2 east", "10.45.0.1: 2 3 north"];
+    let second = ["10.45.0.2: 3 1 west", "10.45.0.2: 1 3 north"];
+    assert_eq!(moves(&all, 4), [first, second].concat());
+    assert_eq!(moves(&one, 2), second);
+    assert_eq!(moves(&north, 3), [first[1], second[0], second[1]]);
+}
+
+#[test]
 fn impossible_requests_are_refused_with_their_reason() {
     let served = served(Tokens::default());
     let good = json!({
@@ -287,6 +341,13 @@ fn impossible_requests_are_refused_with_their_reason() {
         let mut other = good.clone();
         other[key] = value;
         other
+    };
+    let change = |filter: Value| {
+        json!({
+            "subscriptionType": "CellChangeSubscription",
+            "callbackReference": "http://127.0.0.1:1/",
+            "filterCriteriaAssocHo": filter,
+        })
     };
     for (body, status, part) in [
         (with("subscriptionType", json!("MeasRepUeSubscription")), 422, "served are"),
@@ -301,6 +362,12 @@ fn impossible_requests_are_refused_with_their_reason() {
             422,
             "associateId",
         ),
+        (change(json!({"hoStatus": [1]})), 422, "hoStatus"),
+        (change(json!({"hoStatus": []})), 422, "hoStatus"),
+        (change(json!({"hoStatus": [3, 300]})), 400, "300"),
+        (change(json!({"associateId": [{"type": 3, "value": "10.0.0.1"}]})), 422, "associateId"),
+        (change(json!({"ecgi": ["0000001"]})), 400, "0000001"),
+        (with("subscriptionType", json!("CellChangeSubscription")), 400, "filterCriteriaAssocHo"),
         (json!([]), 400, "subscriptionType"),
     ] {
         let (found, problem) = served.ask("POST", "/rni/v2/subscriptions", Some(&body));

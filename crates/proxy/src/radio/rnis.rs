@@ -1,6 +1,6 @@
 //! A Radio Network Information Service (ETSI GS MEC 012) with the extension of `justfull rnis`:
-//! subscribes to its reports, renews the subscription before it ends, and polls for reports while
-//! no notification arrives.
+//! subscribes to its reports and to changes of cells, renews the subscriptions before they end, and
+//! polls for reports while no notification of them arrives.
 
 use super::config::RnisConfig;
 use super::{Sink, State, connect};
@@ -10,7 +10,9 @@ use axum::http::StatusCode;
 use axum::routing::post;
 use justfull_base::Instant;
 use justfull_net::{Prefix, clock};
-use justfull_rnis::types::{RAN_REPORT_SUBSCRIPTION, REPORTS, ROOT, TimeStamp};
+use justfull_rnis::types::{
+    CELL_CHANGE_SUBSCRIPTION, COMPLETED, RAN_REPORT_SUBSCRIPTION, REPORTS, ROOT, TimeStamp,
+};
 use justfull_rnis::{
     Listening, Notification, Report, agent, bounded, listen, listen_after, notification,
     read_token, reports,
@@ -46,7 +48,7 @@ struct Seen {
     newest: Mutex<BTreeMap<Prefix, Newest>>,
     /// When the last notification came.
     notified: Mutex<Option<Moment>>,
-    /// The service has announced the end of the subscription.
+    /// The service has announced the end of a subscription.
     ends: AtomicBool,
 }
 
@@ -97,6 +99,11 @@ impl Seen {
                 *self.notified.lock().unwrap_or_else(PoisonError::into_inner) = Some(clock::now());
                 self.sink.garbled(garbled);
                 self.take(reports);
+                StatusCode::NO_CONTENT
+            }
+            Ok(Notification::CellChange(change)) => {
+                self.sink.moved(change);
+                self.sink.wake();
                 StatusCode::NO_CONTENT
             }
             Ok(Notification::Expiry) => {
@@ -150,8 +157,8 @@ fn follow(
 ) -> io::Result<()> {
     let ca = config.url.starts_with("https").then_some(config.ca_file.as_str());
     let agent = agent(&config.access.trust(ca), PATIENCE)?;
-    // A subscription outlives a connection.
-    let mut subscribed = None;
+    // Subscriptions outlive a connection.
+    let mut subscribed = [None, None];
     let sink = seen.sink.clone();
     connect(sink, move |_sink| {
         let token = match config.token_file.as_str() {
@@ -216,28 +223,52 @@ struct Client<'a> {
     seen: &'a Seen,
 }
 
+/// What a subscription is about.
+#[derive(Clone, Copy)]
+enum Topic {
+    Reports,
+    Moves,
+}
+
+const TOPICS: [Topic; 2] = [Topic::Reports, Topic::Moves];
+
+impl Topic {
+    /// The subscription's type, its filter's name, and the filter.
+    fn filter(self, config: &RnisConfig) -> (&'static str, &'static str, Value) {
+        let period = (config.period.as_nanos() / 1_000_000).max(1);
+        match self {
+            Self::Reports => {
+                (RAN_REPORT_SUBSCRIPTION, "filterCriteriaRanReport", json!({"periodMs": period}))
+            }
+            Self::Moves => {
+                let filter = json!({"hoStatus": [COMPLETED]});
+                (CELL_CHANGE_SUBSCRIPTION, "filterCriteriaAssocHo", filter)
+            }
+        }
+    }
+}
+
 /// A subscription, and the time to renew it.
 struct Subscribed {
     href: String,
     renew_at: Moment,
 }
 
+/// The subscriptions to each topic.
+type All = [Option<Subscribed>; TOPICS.len()];
+
 impl Client<'_> {
     /// Gets reports until an error, and returns it.
-    fn session(
-        &self,
-        callback: Option<&str>,
-        subscribed: &mut Option<Subscribed>,
-    ) -> Option<String> {
+    fn session(&self, callback: Option<&str>, subscribed: &mut All) -> Option<String> {
         // A poll shows whether the service is there and may be used, before a subscription.
         let mut connected = false;
-        let mut subscribe_at = clock::now();
+        let mut subscribe_at = [clock::now(); TOPICS.len()];
         let period = Duration::from_nanos(self.config.period.as_nanos()).max(LEAST);
         let missed = MISSED.max(3 * period);
         let mut ask_at = clock::now();
         loop {
             if self.seen.sink.ends() {
-                self.unsubscribe(subscribed.take());
+                self.unsubscribe(subscribed);
                 return None;
             }
             let now = clock::now();
@@ -253,33 +284,48 @@ impl Client<'_> {
                     self.seen.sink.state(State::Connected);
                 }
             }
-            if self.seen.ends.swap(false, Ordering::Relaxed)
-                && let Some(subscribed) = subscribed
-            {
-                subscribed.renew_at = now;
+            if self.seen.ends.swap(false, Ordering::Relaxed) {
+                subscribed.iter_mut().flatten().for_each(|old| old.renew_at = now);
             }
             if let Some(callback) = callback
-                && subscribe_at <= now
-                && subscribed.as_ref().is_none_or(|s| s.renew_at <= now)
+                && let Some(why) = self.renew(callback, subscribed, &mut subscribe_at)
             {
-                match self.subscribe(callback, subscribed.as_ref()) {
-                    Ok(new) => {
-                        *subscribed = Some(new);
-                        self.seen.sink.holds(true);
-                        self.seen.sink.state(State::Connected);
-                    }
-                    // The token may have changed, and a new connection reads it again.
-                    Err(Refused { status: Some(401), why }) => return Some(why),
-                    // Without the right to subscribe, the proxy continues to poll.
-                    Err(Refused { why, .. }) => {
-                        subscribe_at = now + REFUSED;
-                        self.seen.sink.state(State::Asking(why));
-                    }
-                }
+                return Some(why);
             }
             let next = if self.seen.silent_for(missed) { ask_at } else { now + LOOK };
             thread::sleep(next.saturating_duration_since(clock::now()).clamp(LEAST / 10, LOOK));
         }
+    }
+
+    /// Makes and renews the subscriptions that are due. Returns why the connection must end, if it
+    /// must.
+    fn renew(&self, callback: &str, subscribed: &mut All, at: &mut [Moment]) -> Option<String> {
+        let now = clock::now();
+        for (topic, at) in TOPICS.into_iter().zip(at) {
+            let own = &mut subscribed[topic as usize];
+            if *at > now || own.as_ref().is_some_and(|own| own.renew_at > now) {
+                continue;
+            }
+            match (self.subscribe(callback, topic, own.as_ref()), topic) {
+                (Ok(new), _) => {
+                    *own = Some(new);
+                    self.seen.sink.holds(true);
+                    if let Topic::Reports = topic {
+                        self.seen.sink.state(State::Connected);
+                    }
+                }
+                // The token may have changed, and a new connection reads it again.
+                (Err(Refused { status: Some(401), why }), _) => return Some(why),
+                // Without the right to subscribe, the proxy continues to poll.
+                (Err(Refused { why, .. }), Topic::Reports) => {
+                    *at = now + REFUSED;
+                    self.seen.sink.state(State::Asking(why));
+                }
+                // The reports name their cells.
+                (Err(_), Topic::Moves) => *at = now + REFUSED,
+            }
+        }
+        None
     }
 
     /// Polls for the last report of each UE; false if no receiver is left.
@@ -306,9 +352,9 @@ impl Client<'_> {
         format!("{}{path}", self.config.url.trim_end_matches('/'))
     }
 
-    /// Deletes a subscription.
-    fn unsubscribe(&self, old: Option<Subscribed>) {
-        if let Some(old) = old {
+    /// Deletes the subscriptions.
+    fn unsubscribe(&self, all: &mut All) {
+        for old in all.iter_mut().filter_map(Option::take) {
             let mut request = self.agent.delete(&old.href);
             if let Some(token) = &self.token {
                 request = request.header("Authorization", token);
@@ -319,18 +365,22 @@ impl Client<'_> {
         self.seen.sink.holds(false);
     }
 
-    /// Subscribes, or renews `old`.
-    fn subscribe(&self, callback: &str, old: Option<&Subscribed>) -> Result<Subscribed, Refused> {
+    /// Subscribes to `topic`, or renews `old`.
+    fn subscribe(
+        &self,
+        callback: &str,
+        topic: Topic,
+        old: Option<&Subscribed>,
+    ) -> Result<Subscribed, Refused> {
         let expiry = Duration::from_nanos(self.config.expiry.as_nanos());
         let now = TimeStamp::now();
         let seconds = u64::from(now.seconds).saturating_add(expiry.as_secs());
+        let (kind, filter_name, filter) = topic.filter(self.config);
         let mut body = json!({
-            "subscriptionType": RAN_REPORT_SUBSCRIPTION,
+            "subscriptionType": kind,
             "callbackReference": callback,
             "expiryDeadline": {"seconds": seconds, "nanoSeconds": now.nano_seconds},
-            "filterCriteriaRanReport": {
-                "periodMs": (self.config.period.as_nanos() / 1_000_000).max(1),
-            },
+            filter_name: filter,
         });
         let request = match old {
             Some(old) => {
@@ -346,7 +396,7 @@ impl Client<'_> {
         let answer = bounded(request.send(body.to_string()));
         if let (Some(_), Ok((404, _))) = (old, &answer) {
             // The service has forgotten the subscription, so this makes a new one.
-            return self.subscribe(callback, None);
+            return self.subscribe(callback, topic, None);
         }
         let body = good(answer, "a subscription")?;
         let wrong = |why: String| Refused { status: None, why };

@@ -2,6 +2,7 @@
 
 mod access;
 mod kpm;
+mod moves;
 mod several;
 
 use super::*;
@@ -123,7 +124,7 @@ fn subscriptions(address: SocketAddr) -> usize {
     let client = justfull_rnis::agent(&justfull_rnis::Trust::default(), SOON).expect("a client");
     let list = client.get(format!("http://{address}/rni/v2/subscriptions")).call();
     let (_, list) = justfull_rnis::bounded(list).expect("an answer");
-    String::from_utf8_lossy(&list).matches("JustfullRanReportSubscription").count()
+    String::from_utf8_lossy(&list).matches("\"subscriptionType\"").count()
 }
 
 #[test]
@@ -162,7 +163,7 @@ fn a_proxy_that_ends_leaves_no_subscription() {
         "kind = \"rnis\"\nurl = \"http://{}\"\ncallback = \"127.0.0.1:0\"\n",
         server.address()
     ));
-    until("it has subscribed", || subscriptions(server.address()) == 1);
+    until("it has subscribed", || subscriptions(server.address()) == 2);
     until("it knows", || account.services()[0].holds);
     account.end();
     assert_eq!(subscriptions(server.address()), 0);

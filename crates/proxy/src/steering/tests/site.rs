@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::directory::{Change, Session};
+use justfull_rnis::CellChange;
 
 fn of_cell(cell: &str, ue: &[&str], at: Instant) -> Report {
     Report { cell: Some(cell.into()), ..report(ue, at) }
@@ -88,6 +89,49 @@ fn a_ue_in_two_cells_stays_in_the_last_until_that_is_silent() {
     }
     assert_eq!(cell_of(&steering, "10.45.0.1", ms(1_300)), "east");
     assert_eq!(steering.counts.moves, 2);
+}
+
+fn change(cell: &str, ue: &str) -> CellChange {
+    CellChange { ue: vec![ue.parse().expect("a prefix")], cell: cell.into() }
+}
+
+#[test]
+fn a_notified_change_moves_its_ue_at_once_also_back_and_late_reports_do_not_undo_it() {
+    let mut steering = steering();
+    let mut at = 0;
+    let mut told = |steering: &mut Steering, cell: &str| {
+        at += 10;
+        steering.report(ms(at), &of_cell(cell, &["10.45.0.1", "fd45::/64"], ms(at)));
+        at
+    };
+    let now = told(&mut steering, "east");
+    open(&mut steering, "10.45.0.1", 1);
+    for (cell, old) in [("west", "east"), ("east", "west"), ("west", "east")] {
+        // By any of its addresses.
+        steering.moved(ms(now), &change(cell, "fd45::1"));
+        assert_eq!(cell_of(&steering, "10.45.0.1", ms(now)), cell);
+        told(&mut steering, old);
+        assert_eq!(cell_of(&steering, "10.45.0.1", ms(now)), cell, "a late report of {old}");
+        let last = told(&mut steering, cell);
+        steering.moved(ms(last), &change(cell, "10.45.0.1"));
+    }
+    let counts = steering.counts;
+    assert_eq!((counts.moves, counts.two_cells, counts.taken), (3, 3, 4));
+    let cells = steering.cell_status(ms(100));
+    let ues = |name: &str| cells.iter().find(|c| c.cell == name).expect("it is shown").ues;
+    assert_eq!((ues("east"), ues("west")), (0, 1));
+}
+
+#[test]
+fn a_notified_change_of_no_known_ue_or_cell_is_counted_and_changes_nothing() {
+    let mut steering = of_cells(&CellsConfig { names: vec!["east".into()], most: 256 });
+    steering.moved(ms(1), &change("east", "10.45.0.1"));
+    assert_eq!(steering.counts.without_flows, 1);
+    assert!(steering.status(ms(1)).is_empty(), "it adds no UE");
+    steering.report(ms(1), &of_cell("east", &["10.45.0.1"], ms(1)));
+    steering.moved(ms(2), &change("west", "10.45.0.1"));
+    assert_eq!((steering.counts.unknown_cell, steering.counts.moves), (1, 0));
+    assert_eq!(cell_of(&steering, "10.45.0.1", ms(2)), "east");
 }
 
 #[test]
