@@ -14,7 +14,7 @@ use justfull_live::reports::{PERIOD, ReportStream};
 use justfull_live::session::{Command, Outcome, Session, Taps};
 use justfull_net::{Capability, Privilege, Side, Stop, capabilities, privilege};
 use justfull_report::export::RunFacts;
-use justfull_run::reported::cell_names;
+use justfull_run::reported::{cell_names, secondaries};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -69,11 +69,12 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let plan = Plan::of(file, scenario, grid, &args.methods, args.runs)?;
     plan.check(args.proxy.is_some())?;
     let folder = results::open_live(&args.output, &plan.scenario.name)?;
-    let reports = args.reports.is_some() || args.rnis.is_some() || args.proxy.is_some();
+    let alone = args.rnis.is_some() || args.proxy.is_some();
+    let reports = args.reports.is_some() || alone;
     for chosen in plan.firsts() {
         let chosen = chosen?;
         if reports {
-            plan.check_reported(&chosen)?;
+            plan.check_reported(&chosen, alone)?;
             check_period(args.report_period, chosen.config.duration)?;
         }
         proxy_of(args, &chosen)?;
@@ -250,7 +251,8 @@ fn run(
     let mut files = Files { capture, reports: None };
     // A run with reports has checked the names; a run without reports needs none.
     let names = cell_names(&chosen.config).unwrap_or_default();
-    let mut stream = ReportStream::new(beside.report_period).of_cells(names);
+    let mut stream =
+        ReportStream::new(beside.report_period).of_cells(names, secondaries(&chosen.config));
     let wants_reports = beside.proxy.as_ref().is_some_and(Proxy::wants_reports);
     let streams = beside.reports.is_some() || beside.rnis.is_some() || wants_reports;
     if let Some(path) = &beside.reports {

@@ -15,7 +15,7 @@ use justfull_rnis::{
 };
 use justfull_run::WorldConfig;
 use justfull_run::proxy::At;
-use justfull_run::reported::cell_names;
+use justfull_run::reported::{cell_names, one_cell_each};
 use justfull_sim::{Progress, World};
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -108,7 +108,9 @@ fn choose(file: &Path, args: &RnisArgs) -> Result<WorldConfig, Failure> {
     let job = scenario.jobs().into_iter().next();
     let job = job.ok_or_else(|| Failure::Usage(format!("{}: no method", file.display())))?;
     let config = scenario.world(&job).map_err(|e| Failure::usage(&e))?;
-    cell_names(&config).map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
+    cell_names(&config)
+        .and_then(|_names| one_cell_each(&config))
+        .map_err(|e| Failure::Usage(format!("{}: {e}", file.display())))?;
     match &config.proxy.control {
         None => Ok(config),
         Some(control) => Err(Failure::Usage(format!(

@@ -4,7 +4,8 @@
 //! The driver gets the reports from the cells once a period, at the first slot at or after its end,
 //! and puts them into a ring for each listener. It never waits: a report that finds a ring full is
 //! lost to that listener, and counted. A UE is in the reports of its serving cell; between two
-//! cells it is in none.
+//! cells it is in none. A UE with split bearers is in the reports of its master cell and of its
+//! secondary cell, each of which reports its own leg.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
@@ -33,6 +34,8 @@ pub struct UeReport {
     pub ue: u32,
     /// The number of the cell that made it.
     pub cell: u32,
+    /// It is about the secondary leg of the UE's split bearers.
+    pub secondary: bool,
     /// The same report as the simulated proxy gets.
     pub ran: RanReport,
 }
@@ -57,6 +60,8 @@ pub struct ReportStream {
     due: Instant,
     /// The names of cells in reports, by number; none with one cell.
     names: Arc<[Arc<str>]>,
+    /// The secondary cell of each UE with split bearers.
+    secondaries: Vec<Option<u32>>,
     listeners: Vec<SyncSender<UeReport>>,
     /// The cell of the last report of each UE.
     cells: Vec<Option<u32>>,
@@ -72,16 +77,19 @@ impl ReportStream {
             period,
             due,
             names: Arc::default(),
+            secondaries: Vec::new(),
             listeners: Vec::new(),
             cells: Vec::new(),
             counts: ReportCounts::default(),
         }
     }
 
-    /// Names the cells in reports; see [`cell_names`](justfull_run::reported::cell_names).
+    /// Names the cells in reports, by number, and the secondary cells of UEs, by the UE's number;
+    /// see [`cell_names`](justfull_run::reported::cell_names) and
+    /// [`secondaries`](justfull_run::reported::secondaries).
     #[must_use]
-    pub fn of_cells(self, names: Vec<Arc<str>>) -> Self {
-        Self { names: names.into(), ..self }
+    pub fn of_cells(self, names: Vec<Arc<str>>, secondaries: Vec<Option<u32>>) -> Self {
+        Self { names: names.into(), secondaries, ..self }
     }
 
     /// Adds a listener, which gets all reports from the start of the run on.
@@ -103,15 +111,18 @@ impl ReportStream {
 
     /// Passes on a report of a cell about a UE.
     pub(crate) fn send(&mut self, At { ue, cell }: At, ran: &RanReport) {
-        let Self { listeners, cells, counts, .. } = self;
+        let Self { listeners, secondaries, cells, counts, .. } = self;
         counts.made += 1;
         counts.ues = counts.ues.max(ue + 1);
-        cells.resize(cells.len().max(ue as usize + 1), None);
-        let before = cells[ue as usize].replace(cell);
-        counts.moves += u64::from(before.is_some_and(|before| before != cell));
+        let secondary = secondaries.get(ue as usize).is_some_and(|own| *own == Some(cell));
+        if !secondary {
+            cells.resize(cells.len().max(ue as usize + 1), None);
+            let before = cells[ue as usize].replace(cell);
+            counts.moves += u64::from(before.is_some_and(|before| before != cell));
+        }
         for listener in &*listeners {
             // A listener that has gone gets nothing.
-            let report = UeReport { ue, cell, ran: *ran };
+            let report = UeReport { ue, cell, secondary, ran: *ran };
             counts.lost += u64::from(listener.try_send(report).is_err());
         }
     }
@@ -163,7 +174,7 @@ impl Reports {
         while let Ok(report) = self.out.recv() {
             text.clear();
             let cell = self.names.get(report.cell as usize).map(|name| &**name);
-            line(&mut text, &addresses(report.ue), cell, &report.ran);
+            line(&mut text, &addresses(report.ue), cell, &report);
             match to.write_all(text.as_bytes()) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => refused += 1,
                 written => written?,
@@ -192,7 +203,8 @@ pub struct Ended;
 
 /// One report as a line, of the cell `name` if it has one; docs/guide/rapid-in-service.md explains
 /// its keys.
-fn line(out: &mut String, addresses: &[IpAddr], name: Option<&str>, ran: &RanReport) {
+fn line(out: &mut String, addresses: &[IpAddr], name: Option<&str>, report: &UeReport) {
+    let UeReport { secondary, ran, .. } = report;
     let us = |ns: u64| ns / 1_000;
     let names: Vec<String> = addresses.iter().map(|address| format!("\"{address}\"")).collect();
     let cell = match ran.kind {
@@ -206,11 +218,12 @@ fn line(out: &mut String, addresses: &[IpAddr], name: Option<&str>, ran: &RanRep
         ),
     };
     let id = name.map(|name| format!("\"cell_id\":\"{name}\",")).unwrap_or_default();
+    let leg = if *secondary { "\"secondary\":true," } else { "" };
     let mcs = ran.mcs.map(|mcs| format!(",\"mcs\":{mcs}")).unwrap_or_default();
     // Writing to a string does not fail.
     let _ok = writeln!(
         out,
-        "{{\"ue\":[{}],\"at_us\":{},{id}\"cell\":{cell},\"slot_us\":{},\"slots\":{},\
+        "{{\"ue\":[{}],\"at_us\":{},{id}{leg}\"cell\":{cell},\"slot_us\":{},\"slots\":{},\
          \"offered\":{},\"used\":{},\"active_ues\":{},\"blocks\":{},\"repeats\":{},\"bytes\":{}{mcs},\
          \"backlog\":{}}}",
         names.join(","),
@@ -231,6 +244,10 @@ fn line(out: &mut String, addresses: &[IpAddr], name: Option<&str>, ran: &RanRep
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of(ran: RanReport) -> UeReport {
+        UeReport { ue: 0, cell: 0, secondary: false, ran }
+    }
 
     fn report() -> RanReport {
         RanReport {
@@ -253,7 +270,7 @@ mod tests {
     fn a_report_is_a_line_of_json() {
         let addresses = ["10.45.0.1", "fd45::1"].map(|a| a.parse().expect("an address"));
         let mut text = String::new();
-        line(&mut text, &addresses, None, &report());
+        line(&mut text, &addresses, None, &of(report()));
         let wanted = concat!(
             r#"{"ue":["10.45.0.1","fd45::1"],"at_us":5000,"cell":"lte","mcs_table":1,"layers":2,"#,
             r#""slot_us":1000,"slots":10,"offered":250,"used":180,"active_ues":2,"blocks":90,"#,
@@ -263,43 +280,52 @@ mod tests {
         assert_eq!(text, wanted);
         text.clear();
         let tdd = RanReport { slot: Duration::from_nanos(714_286 * 2), ..report() };
-        line(&mut text, &addresses, None, &tdd);
+        line(&mut text, &addresses, None, &of(tdd));
         assert!(text.contains("\"slot_us\":1429,"), "rounded: {text}");
         text.clear();
         let bytes = RanReport { kind: CellKind::Bytes, mcs: None, ..report() };
-        line(&mut text, &addresses[..1], None, &bytes);
+        line(&mut text, &addresses[..1], None, &of(bytes));
         assert!(text.starts_with(r#"{"ue":["10.45.0.1"],"at_us":5000,"cell":"bytes","slot_us""#));
         assert!(!text.contains("mcs"), "it is not known");
         text.clear();
-        line(&mut text, &addresses[..1], Some("west"), &bytes);
+        line(&mut text, &addresses[..1], Some("west"), &of(bytes));
         let named = r#"{"ue":["10.45.0.1"],"at_us":5000,"cell_id":"west","cell":"bytes","slot_us""#;
         assert!(text.starts_with(named), "{text}");
+        text.clear();
+        let leg = UeReport { secondary: true, ..of(bytes) };
+        line(&mut text, &addresses[..1], Some("west"), &leg);
+        assert!(text.contains(r#""cell_id":"west","secondary":true,"cell":"bytes""#), "{text}");
     }
 
     #[test]
     fn each_line_names_the_cell_of_its_report_and_each_move_counts_once() {
-        let mut stream = ReportStream::new(PERIOD).of_cells(vec!["west".into(), "east".into()]);
+        let mut stream = ReportStream::new(PERIOD)
+            .of_cells(vec!["west".into(), "east".into()], vec![Some(1), None]);
         let reports = stream.listen();
-        // UE 2 is never in a report; UE 1 moves twice.
-        for (ue, cell) in [(0, 0), (1, 0), (3, 1), (0, 0), (1, 1), (3, 1), (1, 0)] {
+        // UE 2 is never in a report; UE 1 moves twice; UE 0 has a leg in each cell.
+        for (ue, cell) in [(0, 0), (1, 0), (3, 1), (0, 1), (0, 0), (1, 1), (3, 1), (1, 0)] {
             stream.send(At { ue, cell }, &report());
         }
         let counts = stream.counts();
-        assert_eq!((counts.ues, counts.made, counts.lost, counts.moves), (4, 7, 0, 2));
+        assert_eq!((counts.ues, counts.made, counts.lost, counts.moves), (4, 8, 0, 2));
         drop(stream);
         let mut text = Vec::new();
         assert_eq!(reports.write_lines(&mut text, |_| Vec::new()).expect("memory"), 0);
         let text = String::from_utf8(text).expect("text");
         let cell = |line: &str| Some(line.split_once("\"cell_id\":\"")?.1[..4].to_owned());
         let cells: Vec<_> = text.lines().filter_map(cell).collect();
-        assert_eq!(cells, ["west", "west", "east", "west", "east", "east", "west"]);
+        assert_eq!(cells, ["west", "west", "east", "east", "west", "east", "east", "west"]);
+        let secondary: Vec<bool> =
+            text.lines().map(|line| line.contains(",\"secondary\":true,")).collect();
+        assert_eq!(secondary.iter().filter(|leg| **leg).count(), 1);
+        assert!(secondary[3], "of UE 0 in its secondary cell");
     }
 
     #[test]
     fn a_listener_that_takes_nothing_costs_reports_and_no_time() {
         let mut stream = ReportStream::new(PERIOD);
         let reports = stream.listen();
-        let report = UeReport { ue: 0, cell: 0, ran: report() };
+        let report = of(report());
         for _ in 0..RING {
             assert!(stream.listeners[0].try_send(report).is_ok());
         }

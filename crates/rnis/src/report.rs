@@ -101,6 +101,10 @@ pub struct WrittenReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = String, min_length = 1, max_length = 64)]
     cell_id: Option<String>,
+    /// It is about the secondary leg of split bearers.
+    #[serde(default, skip_serializing)]
+    #[schema(ignore)]
+    secondary: bool,
     cell: CellName,
     /// LTE 1 or 2, NR 1 to 3.
     #[serde(default = "one")]
@@ -186,6 +190,7 @@ impl Report {
             associate_id: self.ue.iter().map(AssociateId::of).collect(),
             at_us: at.as_nanos() / 1_000,
             cell_id: self.cell.as_deref().map(str::to_owned),
+            secondary: false,
             cell,
             mcs_table,
             layers,
@@ -221,6 +226,13 @@ impl TryFrom<WrittenReport> for Report {
                 ue.len()
             )
             .into());
+        }
+        if written.secondary {
+            return Err(
+                "it is about the secondary leg of split bearers; allowed are reports of a \
+                        UE's one cell, or of its master cell"
+                    .into(),
+            );
         }
         let cell = written.cell_id.as_deref().map(cell_name).transpose()?;
         let pool = written.pool.as_deref().map(pool_name).transpose()?;
@@ -276,6 +288,8 @@ mod tests {
         let pool = LINE.replace("\"at_us\"", r#""pool": "blue", "at_us""#);
         assert_eq!(parse(&pool).map(|report| report.pool), Ok(Some("blue".into())));
         assert_eq!(report.pool, None);
+        let master = LINE.replace("\"at_us\"", r#""secondary": false, "at_us""#);
+        assert_eq!(parse(&master), Ok(report));
     }
 
     #[test]
@@ -295,6 +309,8 @@ mod tests {
             ("\"at_us\"", r#""cell_id": "", "at_us""#),
             ("\"at_us\"", r#""cell_id": "a b", "at_us""#),
             ("\"at_us\"", r#""cell_id": 7, "at_us""#),
+            ("\"at_us\"", r#""secondary": true, "at_us""#),
+            ("\"at_us\"", r#""secondary": 1, "at_us""#),
             ("\"at_us\"", r#""pool": "", "at_us""#),
             ("\"at_us\"", r#""pool": "a/b", "at_us""#),
             ("\"at_us\"", r#""pool": 7, "at_us""#),

@@ -399,7 +399,7 @@ impl Place {
     }
 
     /// The secondary cell of a UE with split bearers.
-    fn secondary(&self) -> Option<u32> {
+    pub(crate) fn secondary(&self) -> Option<u32> {
         self.split.as_ref().map(|(secondary, _)| *secondary)
     }
 

@@ -1,4 +1,4 @@
-//! The names of cells in reports of the radio.
+//! The cells of a world in reports of the radio.
 
 use crate::config::WorldConfig;
 use justfull_base::ConfigError;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// reports name no cell.
 ///
 /// # Errors
-/// A name that a report cannot have, or a split bearer: two cells would report one UE.
+/// A name that a report cannot have.
 pub fn cell_names(config: &WorldConfig) -> Result<Vec<Arc<str>>, ConfigError> {
     let Some(cells) = &config.cells else { return Ok(Vec::new()) };
     for (i, cell) in cells.cells.iter().enumerate() {
@@ -18,10 +18,24 @@ pub fn cell_names(config: &WorldConfig) -> Result<Vec<Arc<str>>, ConfigError> {
         let why = "reports of the radio name their cell";
         ensure(is_cell_name(&cell.name), &field, &cell.name, CELL_NAME, why)?;
     }
-    if let Some(i) = cells.places.iter().position(|place| place.split.is_some()) {
-        let why = "a report is about a UE in one cell";
-        let allowed = "none with reports of the radio or a proxy";
-        ensure(false, &format!("ue[{i}].secondary"), &"set", allowed, why)?;
-    }
     Ok(cells.cells.iter().map(|cell| Arc::clone(&cell.name)).collect())
+}
+
+/// The secondary cell of each UE with split bearers, by the UE's number; none for other UEs, and
+/// none at all for a world with one cell.
+#[must_use]
+pub fn secondaries(config: &WorldConfig) -> Vec<Option<u32>> {
+    let places = config.cells.iter().flat_map(|cells| &cells.places);
+    places.map(|place| place.secondary()).collect()
+}
+
+/// Refuses split bearers, for readers of reports that know one cell of each UE.
+///
+/// # Errors
+/// The first UE with split bearers: two cells would report it.
+pub fn one_cell_each(config: &WorldConfig) -> Result<(), ConfigError> {
+    let Some(i) = secondaries(config).iter().position(Option::is_some) else { return Ok(()) };
+    let allowed = "none with a radio network information service or a proxy";
+    let why = "they know a UE in one cell";
+    ensure(false, &format!("ue[{i}].secondary"), &"set", allowed, why)
 }

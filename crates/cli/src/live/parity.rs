@@ -24,7 +24,7 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
         let chosen = chosen?;
         // A method with a proxy has one in its live run too.
         if proxy_of_method(&chosen).map_err(Failure::Usage)?.is_some() {
-            plan.check_reported(&chosen)?;
+            plan.check_reported(&chosen, true)?;
         }
         if !args.command.is_empty() {
             sole_flow(&chosen)?;

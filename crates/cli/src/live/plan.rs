@@ -4,7 +4,7 @@ use crate::args::{GridArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::scenarios::{self, load};
 use justfull_run::WorldConfig;
-use justfull_run::reported::cell_names;
+use justfull_run::reported::{cell_names, one_cell_each};
 use justfull_scenario::{Job, Scenario};
 use std::path::{Path, PathBuf};
 
@@ -108,10 +108,12 @@ impl Plan {
         Ok(Chosen { scenario: &self.scenario, job: job.clone(), config })
     }
 
-    /// Refuses cells of `chosen` about which there are no reports of the radio.
-    pub(super) fn check_reported(&self, chosen: &Chosen<'_>) -> Result<(), Failure> {
+    /// Refuses cells of `chosen` about which there are no reports of the radio. If `alone`, a
+    /// reader knows one cell of each UE.
+    pub(super) fn check_reported(&self, chosen: &Chosen<'_>, alone: bool) -> Result<(), Failure> {
         let refused = |e| Failure::Usage(format!("{}: {e}", self.file.display()));
-        cell_names(&chosen.config).map(drop).map_err(refused)
+        cell_names(&chosen.config).map_err(refused)?;
+        if alone { one_cell_each(&chosen.config).map_err(refused) } else { Ok(()) }
     }
 
     /// The runs in the order of execution, each with its position: each method at each point once,

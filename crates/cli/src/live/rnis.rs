@@ -37,7 +37,7 @@ impl Rnis {
         let work = move || {
             // Any timeout would do: only the end matters.
             while let Ok(report) = reports.next(std::time::Duration::from_secs(1)) {
-                if let Some(UeReport { ue, cell, ran }) = report {
+                if let Some(UeReport { ue, cell, ran, .. }) = report {
                     service.report(&reported(At { ue, cell }, reports.cells(), &ran, start));
                 }
             }

@@ -28,6 +28,7 @@ mod flows;
 mod handovers;
 mod joined;
 mod lateness;
+mod split;
 mod upload;
 
 const SERVER: [u8; 4] = [10, 0, 0, 1];

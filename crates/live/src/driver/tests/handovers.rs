@@ -10,7 +10,7 @@ use justfull_run::proxy::At;
 use justfull_run::{CellConfig, CellsConfig, HandoverConfig, Move, Place, UplinkStack};
 
 /// Gives `config` two cells; its UE changes to the other one every `every`.
-fn two_cells(config: &mut WorldConfig, every: Duration) {
+pub(super) fn two_cells(config: &mut WorldConfig, every: Duration) {
     let cell = |name: &str| CellConfig {
         name: name.into(),
         mac: config.stack.mac.clone(),
@@ -43,7 +43,7 @@ fn busy() -> WorldConfig {
 }
 
 /// The packets that the flows of `config` send in a simulated run, and its result.
-fn simulated(config: &WorldConfig) -> (Vec<Timed>, RunResult) {
+pub(super) fn simulated(config: &WorldConfig) -> (Vec<Timed>, RunResult) {
     let mut entries = Entries::default();
     let world = World::tapped(config, &mut entries).expect("sound settings");
     let result = world.run(&mut ()).expect("it ends");
@@ -86,7 +86,7 @@ fn a_live_ue_has_the_handovers_and_within_a_slot_the_delays_of_the_simulated_one
 }
 
 /// The reports of a simulated run of `config` once a `period`.
-fn simulated_reports(config: &WorldConfig, period: Duration) -> Vec<(At, RanReport)> {
+pub(super) fn simulated_reports(config: &WorldConfig, period: Duration) -> Vec<(At, RanReport)> {
     let mut reports = Vec::new();
     let mut listen = |of: At, ran: &RanReport| reports.push((of, *ran));
     let world = World::new(config).expect("sound settings");
@@ -141,7 +141,7 @@ fn reports_name_the_cell_that_serves_the_ue_as_simulated_ones_do_and_none_betwee
 }
 
 /// `config` in resource blocks, with RLC in the mode `mode`.
-fn in_blocks(config: &mut WorldConfig, mode: &str) {
+pub(super) fn in_blocks(config: &mut WorldConfig, mode: &str) {
     config.stack.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
     let harq = HarqConfig { bler: Ratio(0.2), ..HarqConfig::default() };
     let slot = *config.stack.mac.slot();
