@@ -2,6 +2,7 @@
 
 mod limiter;
 
+use crate::args::ColumnsArgs;
 use crate::complete;
 use crate::failure::Failure;
 use crate::help::with_exit_status;
@@ -11,7 +12,6 @@ use clap::{Args, ValueEnum};
 use justfull_report::export;
 use justfull_scenario::starter::{Cell, Starter, Traffic};
 use justfull_scenario::{MethodLibrary, Overrides, Scenario, ScenarioError, near};
-use justfull_trace::{ReadOptions, load};
 use std::path::{Path, PathBuf};
 
 /// Write a scenario to start your own from, or a crate with a limiter of your own
@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = with_exit_status!(
     "Examples:\n  justfull new my\n  justfull new --limiter mine\n  \
      justfull new my.toml --lte --ues 4 --traffic download,call,pages\n  \
-     justfull new my --trace walk.trace --method Vanilla --method DRQL --runs 5\n\n\
+     justfull new my --trace walk.trace --method Vanilla --method DRQL --runs 5\n  \
+     justfull new my --trace drive.csv --time-column time --rate-column 'DL (kbps)'\n\n\
      Kinds of traffic: download and upload (TCP), call (G.711), game (60 frames a second), \
      pages, video (adaptive), ping."
 ))]
@@ -30,7 +31,7 @@ pub(crate) struct NewArgs {
     /// Write a Rust crate with your own limiter instead, into this new folder, whose name is the
     /// limiter's name
     #[arg(long, value_name = "FOLDER", conflicts_with_all = [
-        "file", "CellArgs", "ues", "traffic", "methods", "runs", "trace", "force"
+        "file", "CellArgs", "ues", "traffic", "methods", "runs", "trace", "ColumnsArgs", "force"
     ])]
     pub(crate) limiter: Option<PathBuf>,
     /// Tree of justfull that the crate of --limiter builds on [default: the repository on the web]
@@ -53,9 +54,12 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) runs: u32,
-    /// Trace of the cell's capacity, instead of its resource blocks
+    /// Trace of the cell's capacity, instead of its resource blocks; a table needs the names of its
+    /// columns
     #[arg(long, value_name = "FILE", conflicts_with = "umts")]
     pub(crate) trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) columns: ColumnsArgs,
     /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
@@ -122,6 +126,9 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), Failure> {
 
 fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
     known(&args.methods)?;
+    if let (None, Some(option)) = (&args.trace, args.columns.first()) {
+        return Err(Failure::Usage(format!("{option}: allowed with --trace FILE")));
+    }
     let standard_output = file == Path::new("-");
     usable(file)?;
     let file = match file.extension() {
@@ -151,6 +158,7 @@ fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
         methods: args.methods.clone(),
         runs: args.runs,
         trace: args.trace.as_deref().map(|trace| beside(trace, &file)).transpose()?,
+        columns: args.columns.keys(),
     };
     let text = starter.text(&file.display().to_string());
     // Errors in the user's names: methods that do not fit, a trace that cannot be read.
@@ -174,9 +182,14 @@ fn scenario(args: &NewArgs, file: &Path) -> Result<(), Failure> {
 
 /// The failure for `error`; that of a trace that cannot be read, in words of its file.
 fn refused(args: &NewArgs, error: &ScenarioError) -> Failure {
-    let trace = args.trace.as_deref().filter(|trace| trace.exists());
-    let unread = trace.and_then(|trace| load(trace, &ReadOptions::default()).err());
-    unread.map_or_else(|| Failure::usage(error), |unread| Failure::usage(&unread))
+    let failure = Failure::usage(error);
+    match (&args.trace, &args.file) {
+        (Some(trace), Some(file)) if trace.exists() => {
+            let command = format!("justfull new {} --trace", file.display());
+            args.columns.unread(trace, &command, failure)
+        }
+        _ => failure,
+    }
 }
 
 /// Checks that `file` ends in a name to which `.toml` can be added.

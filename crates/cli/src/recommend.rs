@@ -9,7 +9,7 @@ use crate::help::with_exit_status;
 use crate::picture::Form;
 use crate::progress::Display;
 use crate::runs::{threads, unbroken};
-use crate::scenarios::{data_dir, overrides, source};
+use crate::scenarios::{data_dir, overrides, shipped, source};
 use crate::terminal::say;
 use answer::{Answered, Seeds};
 use clap::Args;
@@ -18,7 +18,7 @@ use justfull_lab::model::Group;
 use justfull_lab::runner;
 use justfull_report::figure::front;
 use justfull_scenario::input::open_regular;
-use justfull_scenario::{ChannelFile, Overrides, Scenario, ScenarioError, Setting, Value, library};
+use justfull_scenario::{ChannelFile, Overrides, Scenario, ScenarioError, Setting, Value};
 use std::path::{Path, PathBuf};
 
 /// Say which method to take: run several on your channel and traffic and compare what each
@@ -58,7 +58,7 @@ pub(crate) struct RecommendArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
     /// CU and DU are apart: the CU gets the RLC's backlog this much later, and the RLC's order is
-    /// fixed
+    /// fixed [default: CU and DU are one]
     #[arg(long, value_name = "DELAY")]
     pub(crate) split: Option<Duration>,
     /// Base round trip, half in the core and half on the uplink; several, separated by commas, are
@@ -225,11 +225,8 @@ fn question(args: &RecommendArgs, rtt: Option<Duration>) -> Result<Question, Fai
         }
     }
     let name = if is_scenario(&args.input) {
-        if let Some((key, _)) = args.columns.keys().first() {
-            let option = if *key == "rate_unit" { "unit".into() } else { key.replace('_', "-") };
-            return Err(Failure::Usage(format!(
-                "--{option}: allowed with a trace that is a table"
-            )));
+        if let Some(option) = args.columns.first() {
+            return Err(Failure::Usage(format!("{option}: allowed with a trace that is a table")));
         }
         args.input.as_path()
     } else {
@@ -300,8 +297,7 @@ fn buildable(scenario: &Scenario) -> Result<(), ScenarioError> {
 
 /// True for a scenario's extension, or the name of a shipped scenario; anything else is a trace.
 fn is_scenario(input: &Path) -> bool {
-    let shipped = input.to_str().and_then(library::scenario).is_some() && !input.exists();
-    shipped || input.extension().is_some_and(|ending| ending == "toml")
+    shipped(input).is_some() || input.extension().is_some_and(|ending| ending == "toml")
 }
 
 /// The error of a trace that cannot be read, in words of its file; `failure` if there is none.

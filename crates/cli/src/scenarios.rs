@@ -10,6 +10,12 @@ pub(crate) fn data_dir() -> Option<PathBuf> {
     std::env::var_os("JUSTFULL_DATA").filter(|v| !v.is_empty()).map(PathBuf::from)
 }
 
+/// The shipped scenario called `name`, unless a file has this name. A folder may have it: results
+/// of `demo` are often in the folder `demo`.
+pub(crate) fn shipped(name: &Path) -> Option<&'static str> {
+    name.to_str().and_then(library::scenario).filter(|_| !name.exists() || name.is_dir())
+}
+
 /// The scenario in the file `name`, or on standard input for `-`. If there is no such file, the
 /// shipped scenario of this name.
 pub(crate) fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failure> {
@@ -24,7 +30,7 @@ pub(crate) fn source(name: &Path) -> Result<(String, PathBuf), Failure> {
         let text = Scenario::text_from(std::io::stdin().lock(), &file);
         return text.map(|text| (text, file)).map_err(|e| Failure::usage(&e));
     }
-    match name.to_str().and_then(library::scenario).filter(|_| !name.exists()) {
+    match shipped(name) {
         Some(text) => Ok((text.into(), name.with_extension("toml"))),
         None => Scenario::text_of(name).map(|text| (text, name.into())).map_err(|e| {
             let known: Vec<&str> = library::SCENARIOS.iter().map(|(name, _)| *name).collect();

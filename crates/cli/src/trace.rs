@@ -1,6 +1,7 @@
 //! `trace`: information on traces, conversion between their formats, fits, synthetic traces,
 //! pictures.
 
+use crate::args::ColumnsArgs;
 use crate::failure::Failure;
 use crate::picture::{Form, put};
 use crate::terminal::{print, print_exact, say};
@@ -10,9 +11,8 @@ use justfull_trace::fit::{self, Over};
 use justfull_trace::info::{self, Info};
 use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
 use justfull_trace::{
-    self as trace, BitRate, Bytes, Column, ConfigError, DecimalSign, Duration, Factor, FileFormat,
-    Gaps, Idle, Link, Loaded, Output, ReadOptions, Repairs, Repeated, Rnti, Separator, TimeUnit,
-    Timeline, Unit,
+    self as trace, BitRate, Bytes, ConfigError, Duration, Factor, FileFormat, Loaded, Output,
+    ReadOptions, Timeline,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -79,54 +79,8 @@ pub(crate) struct ReadArgs {
     /// 1460B]
     #[arg(long, value_name = "SIZE")]
     packet: Option<Bytes>,
-    /// Length of a row, for the formats bytes and cqi and for tables without times; or of the
-    /// intervals into which rows with times are divided [default: 1s for cqi; what fits the rows]
-    #[arg(long, value_name = "TIME")]
-    row: Option<Duration>,
-    /// Column of the rates of a table, by name or by number from 1
-    #[arg(long, value_name = "COLUMN")]
-    rate_column: Option<String>,
-    /// Column of a table with amounts at instants; amounts of one instant are added
-    #[arg(long, value_name = "COLUMN", conflicts_with = "rate_column")]
-    amount_column: Option<String>,
-    /// Column of the times, which may be epochs or dates; the first time becomes 0 [default: rows
-    /// as long as --row]
-    #[arg(long, value_name = "COLUMN")]
-    time_column: Option<String>,
-    /// Unit of the rates or amounts, such as kbit/s, Mbps, MB/s, B: b is bits, B bytes [default:
-    /// that in the column's name]
-    #[arg(long)]
-    unit: Option<Unit>,
-    /// Unit of the times: h, min, s, ms, us, ns [default: that in the column's name, or what an
-    /// epoch shows, or s]
-    #[arg(long)]
-    time_unit: Option<TimeUnit>,
-    /// Separator of fields: comma, semicolon, tab, pipe, blank [default: found from the file]
-    #[arg(long)]
-    separator: Option<Separator>,
-    /// Sign before a fraction: point, comma [default: found from the file]
-    #[arg(long)]
-    decimal: Option<DecimalSign>,
-    /// Terminal of NR-Scope's log: its RNTI, or sum [default: sum]
-    #[arg(long, value_name = "RNTI")]
-    rnti: Option<Rnti>,
-    /// Direction of NR-Scope's log: dl, ul [default: dl]
-    #[arg(long)]
-    link: Option<Link>,
-    /// Column of a phone log: dl_bitrate, ul_bitrate, cqi [default: dl_bitrate]
-    #[arg(long)]
-    column: Option<Column>,
-    /// Rows of one time: last, first, mean, sum, error [default: last in phone logs, mean of rates,
-    /// sum of amounts]
-    #[arg(long, value_name = "REPAIR")]
-    repeated: Option<Repeated>,
-    /// Times without a row, and rows without a value: hold, zero, skip (compresses time), error
-    /// [default: hold; a table with empty fields is refused]
-    #[arg(long, value_name = "REPAIR")]
-    gaps: Option<Gaps>,
-    /// Idle rows of a phone log (state I): cut (compresses time), keep [default: cut]
-    #[arg(long, value_name = "REPAIR")]
-    idle: Option<Idle>,
+    #[command(flatten)]
+    columns: ColumnsArgs,
     /// Map from CQI to MCS: tmc, oai, oai_2013, ns3_lteamc, nr_t1, nr_t2, nr_t3 [default: tmc]
     #[arg(long, value_name = "NAME")]
     map: Option<String>,
@@ -140,23 +94,8 @@ pub(crate) struct ReadArgs {
 
 impl ReadArgs {
     fn options(&self) -> Result<ReadOptions, Failure> {
-        let mut options = ReadOptions {
-            format: self.from,
-            packet: self.packet,
-            interval: self.row,
-            rate_column: self.rate_column.clone(),
-            amount_column: self.amount_column.clone(),
-            time_column: self.time_column.clone(),
-            unit: self.unit,
-            time_unit: self.time_unit,
-            separator: self.separator,
-            decimal: self.decimal,
-            rnti: self.rnti,
-            link: self.link,
-            column: self.column,
-            repairs: Repairs { repeated: self.repeated, gaps: self.gaps, idle: self.idle },
-            ..ReadOptions::default()
-        };
+        let mut options =
+            ReadOptions { format: self.from, packet: self.packet, ..self.columns.options() };
         options
             .set_quality(self.map.as_deref(), self.prbs, self.layers)
             .map_err(|e| refused(&e))?;
@@ -244,19 +183,19 @@ pub(crate) struct ConvertArgs {
     /// File to write; - is standard output
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     out: PathBuf,
-    /// Leave out everything before this time
+    /// Leave out everything before this time [default: 0s]
     #[arg(long, value_name = "TIME")]
     from_time: Option<Duration>,
-    /// Leave out everything from this time on
+    /// Leave out everything from this time on [default: the end]
     #[arg(long, value_name = "TIME")]
     to_time: Option<Duration>,
-    /// Multiply all amounts, e.g. 0.5
+    /// Multiply all amounts, e.g. 0.5 [default: 1]
     #[arg(long, value_name = "FACTOR")]
     scale: Option<Factor>,
-    /// Number of repetitions
+    /// Number of repetitions [default: 1]
     #[arg(long = "loop", value_name = "N", conflicts_with = "duration")]
     times: Option<u32>,
-    /// Loop or cut to this length
+    /// Loop or cut to this length [default: the length of the trace]
     #[arg(long, value_name = "TIME")]
     duration: Option<Duration>,
     /// Length of the intervals to write, for bytes and csv [default: as read; 1ms for --cbr]
@@ -318,10 +257,10 @@ pub(crate) struct PlotArgs {
     /// Length of the bins for rates [default: an interval, at least 100ms]
     #[arg(long, value_name = "TIME")]
     bin: Option<Duration>,
-    /// Leave out everything before this time
+    /// Leave out everything before this time [default: 0s]
     #[arg(long, value_name = "TIME")]
     from_time: Option<Duration>,
-    /// Leave out everything from this time on
+    /// Leave out everything from this time on [default: the end]
     #[arg(long, value_name = "TIME")]
     to_time: Option<Duration>,
     /// File to write, in the form that its name ends in: .svg, .png, .pdf; - is standard output, as

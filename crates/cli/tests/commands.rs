@@ -453,6 +453,19 @@ fn a_validation_and_a_scenario_are_printed_as_json() {
 }
 
 #[test]
+fn a_folder_of_results_that_is_called_as_a_shipped_scenario_does_not_hide_it() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    std::fs::create_dir(folder.path().join("demo")).expect("a folder can be made");
+    let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .args(["run", "demo", "--method", "CoDel", "--duration", "11s", "--runs", "1", "-q"])
+        .arg("--no-files")
+        .current_dir(folder.path())
+        .output()
+        .expect("the program starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
 fn a_figure_is_drawn_from_results_and_missing_parts_are_named() {
     let room = tempfile::tempdir().expect("a folder");
     let at = |name: &str| room.path().join(name).to_str().expect("a path in text").to_owned();
@@ -562,7 +575,7 @@ fn a_new_scenario_is_sound_runs_and_replaces_nothing_unasked() {
         let run = justfull(&[&["run", &file], &short[..], &[method]].concat());
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
         let table = String::from_utf8_lossy(&run.stdout).into_owned();
-        assert!(table.contains("bulk") && table.contains(method), "{name}: {table}");
+        assert!(table.contains("download") && table.contains(method), "{name}: {table}");
     }
     let whole = std::fs::read_to_string(at("nr.toml")).expect("it is there");
     let again = justfull(&["new", &at("nr"), "--lte"]);

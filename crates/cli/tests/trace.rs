@@ -415,3 +415,96 @@ fn a_table_of_rates_is_read_by_the_names_of_its_columns() {
     let late = refused(folder.path(), &all(&["plot", "t.csv", "-o", "p.svg", "--from-time", "3s"]));
     assert!(late.contains("3s"), "{late}");
 }
+
+/// Tables as people have them, each with the options that read it. Each is as long as a divisor of
+/// 20 s.
+const TABLES: [(&str, &str, &[&str]); 10] = [
+    (
+        "abr.txt",
+        "0.0 1.58\n0.5 3.35\n1.0 2.34\n1.5 0.4\n",
+        &["--time-column", "1", "--rate-column", "2", "--unit", "Mbit/s"],
+    ),
+    (
+        "de.csv",
+        "zeit;rate\n0,0;12,5\n0,5;11,25\n",
+        &["--time-column", "zeit", "--rate-column", "rate", "--unit", "Mbit/s"],
+    ),
+    (
+        "empty.csv",
+        "time,rate\n0,12.5\n1,\n2,5\n6,5\n8,9\n9,8\n",
+        &["--time-column", "time", "--rate-column", "rate", "--unit", "Mbps", "--gaps", "zero"],
+    ),
+    (
+        "twice.csv",
+        "time,rate\n0,1.25\n1,1.1\n1,1.3\n",
+        &["--time-column", "time", "--rate-column", "rate", "--unit", "MB/s", "--repeated", "last"],
+    ),
+    (
+        "quotes.csv",
+        "time,place,rate\n0,\"Cork, IE\",12.5\n1,x,9\n",
+        &["--time-column", "time", "--rate-column", "3", "--unit", "Mbit/s"],
+    ),
+    (
+        "units.csv",
+        "Time(ms),DL Throughput (kbps)\n0,12500\n100,11000\n",
+        &["--time-column", "Time(ms)", "--rate-column", "DL Throughput (kbps)"],
+    ),
+    (
+        "grants.csv",
+        "timestamp,rnti,dci_format,transport_block_size\n1700000000.0005,20000,1_1,5632\n\
+         1700000000.0055,20001,1_1,2024\n",
+        &["--rnti", "20000"],
+    ),
+    ("bytes.csv", "bytes\n125000.0\n250000.0\n", &["--row", "100ms"]),
+    ("cqi.csv", "cqi\n7.0\nnan\n12.0\n3.0\n", &["--gaps", "hold"]),
+    (
+        "timed.csv",
+        "t,cqi\n0,7\n500,8\n1000,9\n4000,3\n4500,5\n",
+        &["--gaps", "zero", "--time-unit", "ms"],
+    ),
+];
+
+#[test]
+fn each_table_becomes_a_scenario_in_one_command_and_carries_what_trace_info_says() {
+    let folder = folder();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+        let done = command.args(args).current_dir(folder.path()).output().expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (done.status.code(), text(&done.stdout), text(&done.stderr))
+    };
+    for (name, table, options) in TABLES {
+        put(folder.path(), name, table);
+        let new = ["new", name, "--lte", "--trace", name];
+        let (code, _, err) = run(&[&new[..], options].concat());
+        assert_eq!(code, Some(0), "{name}: {err}");
+        let (info, _) = sound(folder.path(), &[&["info", name, "--json"], options].concat());
+        let info: serde_json::Value = serde_json::from_str(&info).expect("JSON");
+        let mean = info["rate_mbit_s_mean"].as_f64().expect("a rate");
+        let file = format!("{name}.toml");
+        let (code, out, err) = run(&["check", &file, "--method", "Vanilla"]);
+        assert_eq!(code, Some(0), "{name}: {err}");
+        // The chain of `check` names the mean of the channel over 20 s.
+        let said = out.split("channel trace: ").nth(1).expect("its channel");
+        let rate: f64 = said.split(' ').next().and_then(|word| word.parse().ok()).expect("a rate");
+        assert!((rate - mean).abs() < 0.006, "{name}: {rate} Mbit/s for {mean}");
+    }
+    let (code, _, err) = run(&["new", "my", "--trace", "units.csv"]);
+    assert_eq!(
+        (code, err.as_str()),
+        (
+            Some(2),
+            "justfull: units.csv: found a table with the columns `Time(ms)`, `DL Throughput \
+             (kbps)`, allowed is the names of two of them: justfull new my --trace units.csv \
+             --time-column 'Time(ms)' --rate-column 'DL Throughput (kbps)'\n"
+        )
+    );
+    let wrong = ["new", "my", "--trace", "units.csv", "--rate-column", "rate", "--unit", "Mbit/s"];
+    let (code, _, err) = run(&wrong);
+    assert_eq!(code, Some(2), "{err}");
+    let said = "units.csv:1: column `rate`: found no such column (--rate-column), allowed is";
+    assert!(err.contains(said) && err.contains("`DL Throughput (kbps)`"), "{err}");
+    let (code, _, err) = run(&["new", "my", "--unit", "kbit/s"]);
+    assert_eq!((code, err.as_str()), (Some(2), "justfull: --unit: allowed with --trace FILE\n"));
+    assert!(!folder.path().join("my.toml").exists());
+}

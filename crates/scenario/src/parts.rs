@@ -144,6 +144,7 @@ mod tests {
             methods: Vec::new(),
             runs: 3,
             trace: Some("p.csv".into()),
+            columns: Vec::new(),
         };
         let text = new.text("my.toml");
         assert!(text.contains("start = \"spread\""), "{text}");

@@ -48,6 +48,8 @@ pub struct Starter {
     pub runs: u32,
     /// File of a trace of the cell's capacity, in place of resource blocks.
     pub trace: Option<String>,
+    /// Keys of the channel, each with its value as text, by which the trace is read.
+    pub columns: Vec<(&'static str, String)>,
 }
 
 /// Ends a part of a file of fragments.
@@ -172,8 +174,16 @@ methods = {methods:?}
     /// Channel and MAC of a `trace`.
     fn replayed(&self, trace: &str) -> String {
         let period = if self.cell == Cell::Nr { "500us" } else { "1ms" };
-        let file = toml::Value::String(trace.into()).to_string();
-        include_str!("starter/trace.toml").replace("PERIOD", period).replace("FILE", &file)
+        let written = |text: &str| toml::Value::String(text.into()).to_string();
+        let columns: String = self
+            .columns
+            .iter()
+            .map(|(key, value)| format!("{key} = {}\n", written(value)))
+            .collect();
+        include_str!("starter/trace.toml")
+            .replace("PERIOD", period)
+            .replace("COLUMNS\n", &columns)
+            .replace("FILE", &written(trace))
     }
 
     fn ues(&self, separate: bool, out: &mut String) {
@@ -229,7 +239,15 @@ mod tests {
     ];
 
     fn starter(cell: Cell, ues: u32, traffic: &[Traffic]) -> Starter {
-        Starter { cell, ues, traffic: traffic.to_vec(), methods: vec![], runs: 3, trace: None }
+        Starter {
+            cell,
+            ues,
+            traffic: traffic.to_vec(),
+            methods: vec![],
+            runs: 3,
+            trace: None,
+            columns: vec![],
+        }
     }
 
     fn examine(text: &str, folder: &Path) -> Scenario {

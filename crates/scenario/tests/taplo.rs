@@ -44,7 +44,15 @@ fn taplo_takes_every_shipped_and_every_new_scenario() {
         .collect();
     for cell in [Cell::Nr, Cell::Lte, Cell::Umts] {
         let traffic = vec![Traffic::Download, Traffic::Upload, Traffic::Call, Traffic::Pages];
-        let starter = Starter { cell, ues: 4, traffic, methods: vec![], runs: 5, trace: None };
+        let starter = Starter {
+            cell,
+            ues: 4,
+            traffic,
+            methods: vec![],
+            runs: 5,
+            trace: None,
+            columns: vec![],
+        };
         files.push((format!("new-{cell:?}"), starter.text("my.toml")));
     }
     let (sound, said) = checked(&taplo, &files);

@@ -22,7 +22,7 @@ pub enum FileFormat {
     Ucc,
     /// T20: column `packets_per_10ms`, packets of 1460 B per 10 ms, a row per second.
     T20,
-    /// A column `cqi`, a row per interval.
+    /// A column `cqi`, each from its row's time to the next, or a row per interval.
     Cqi,
     /// A column `bytes`, a row per interval; the interval is stated elsewhere.
     Bytes,
@@ -96,7 +96,9 @@ impl FileFormat {
                  2020): a row per second, rates in kbit/s"
             }
             Self::T20 => "T20: column packets_per_10ms, a row per second",
-            Self::Cqi => "column cqi, 0 to 15, a row per --row",
+            Self::Cqi => {
+                "column cqi, 0 to 15, from a row's time to the next, or a row per --row without times"
+            }
             Self::Bytes => "column bytes, a row per --row",
             Self::Csv => {
                 "justfull's own text: columns start_UNIT, end_UNIT, bytes, and cqi if known"

@@ -187,14 +187,15 @@ pub struct ReadOptions {
     pub format: Option<FileFormat>,
     /// Size of the packets that the file counts, 1 to 65 535 B; the format's own by default.
     pub packet: Option<Bytes>,
-    /// Length of a row in formats that do not state it: `bytes` needs it, `cqi` has 1 s. In tables
-    /// with times, the length of the intervals that their rows become.
+    /// Length of a row in formats that do not state it: `bytes` needs it, `cqi` without times has
+    /// 1 s. In tables with times, the length of the intervals that their rows become.
     pub interval: Option<Duration>,
     /// Column of the rates of a table, by name or by number from 1.
     pub rate_column: Option<String>,
     /// Column of the amounts of a table, likewise.
     pub amount_column: Option<String>,
-    /// Column of its times, likewise; without one, `interval` is the length of a row.
+    /// Column of its times, likewise; without one, `interval` is the length of a row. A table of
+    /// CQIs has one if the name or the values of a column show it.
     pub time_column: Option<String>,
     /// Unit of the rates or amounts; that in the column's name by default.
     pub unit: Option<Unit>,
@@ -329,11 +330,10 @@ impl ReadOptions {
     fn read_by(&self, format: FileFormat) -> Vec<&'static str> {
         const QUALITY: [&str; 3] = ["map", "prbs", "layers"];
         let table = |own: &[&'static str]| [own, &TABLE].concat();
-        let columns = |value: &'static str| {
-            let times: &[&str] =
-                if self.time_column.is_some() { &["time-unit", "repeated"] } else { &[] };
-            table(&[&[value, "time-column", "unit", "row", "gaps"], times].concat())
-        };
+        let times: &[&str] =
+            if self.time_column.is_some() { &["time-unit", "repeated"] } else { &[] };
+        let timed =
+            |own: &[&'static str]| table(&[own, &["time-column", "row", "gaps"], times].concat());
         match format {
             FileFormat::Mahimahi | FileFormat::Cellreplay | FileFormat::CellreplayTrain => {
                 vec!["packet"]
@@ -343,12 +343,12 @@ impl ReadOptions {
                 let of_cqi: &[&str] = if self.column == Some(Column::Cqi) { &QUALITY } else { &[] };
                 table(&[&["column", "repeated", "gaps", "idle"], of_cqi].concat())
             }
-            FileFormat::Cqi => table(&[&["row", "gaps"], &QUALITY[..]].concat()),
+            FileFormat::Cqi => timed(&QUALITY),
             FileFormat::Bytes => table(&["row"]),
             FileFormat::Csv => table(&[]),
             FileFormat::NrScope => table(&["row", "rnti", "link"]),
-            FileFormat::Rates => columns("rate-column"),
-            FileFormat::Amounts => columns("amount-column"),
+            FileFormat::Rates => timed(&["rate-column", "unit"]),
+            FileFormat::Amounts => timed(&["amount-column", "unit"]),
         }
     }
 

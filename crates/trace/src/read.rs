@@ -69,7 +69,9 @@ pub fn load_from<R: Read>(
     let dialect = Dialect::of_file(&mut head, options.separator, options.decimal);
     let source = Source { path, options, dialect };
     let format = source.format(&head)?;
-    options.ensure_read(format, path)?;
+    let timed = suggest::timed(&source, format, &head);
+    let source = Source { options: timed.as_ref().unwrap_or(options), ..source };
+    source.options.ensure_read(format, path)?;
     let whole = Cursor::new(&head).chain(reader);
     let column = options.rate_column.as_ref().or(options.amount_column.as_ref());
     let parsed = match (format, column) {
@@ -92,6 +94,9 @@ pub fn load_from<R: Read>(
             "no column of amounts",
             "the name or number of the column (--amount-column)",
         )),
+        (FileFormat::Cqi, _) if source.options.time_column.is_some() => {
+            columns::read(whole, &source, columns::What::Cqis, "cqi")
+        }
         (FileFormat::T20 | FileFormat::Cqi | FileFormat::Bytes, _) => {
             source.column(whole, format, &head)
         }

@@ -107,15 +107,16 @@ table! {
         /// Column of amounts at instants of a table, which the file then is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         amount_column: Option<String> = None, stated("a name, or a number from 1");
-        /// Column of their times; rows as long as `interval` when left out.
+        /// Column of the times. Left out: rows as long as `interval`; of CQIs the column that looks
+        /// like times.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        time_column: Option<String> = None, stated("a name, or a number from 1; rates and amounts only");
+        time_column: Option<String> = None, stated("a name, or a number from 1; rates, amounts and CQIs only");
         /// Unit of the rates or amounts; that in the column's name when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate_unit: Option<String> = None, stated("such as Mbit/s, MB/s, bit, B; rates and amounts only");
         /// Unit of the times; that in the column's name, or what an epoch shows, when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        time_unit: Option<TimeUnit> = None, stated("s, ms, us, ns, min, h; rates and amounts only");
+        time_unit: Option<TimeUnit> = None, stated("s, ms, us, ns, min, h; rates, amounts and CQIs only");
         /// The separator of the fields of a table. Left out: found from the file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         separator: Option<Separator> = None, stated("comma, semicolon, tab, pipe, blank; tables only");
@@ -131,14 +132,14 @@ table! {
         /// Column of a phone log; dl_bitrate when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         column: Option<Column> = None, stated("dl_bitrate, ul_bitrate, cqi; ucc only");
-        /// Rows of one time; the last of a phone log, the mean of rates, the sum of amounts when
-        /// left out.
+        /// Rows of one time; the last of a phone log and of CQIs, the mean of rates, the sum of
+        /// amounts when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        repeated: Option<Repeated> = None, stated("last, first, mean, sum, error; ucc, rates, amounts only");
+        repeated: Option<Repeated> = None, stated("last, first, mean, sum, error; ucc, rates, amounts, CQIs only");
         /// Times without a row, and rows without a value; held when left out, but a table with
         /// empty fields is refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        gaps: Option<Gaps> = None, stated("hold, zero, skip, error; ucc, rates, amounts only");
+        gaps: Option<Gaps> = None, stated("hold, zero, skip, error; ucc, rates, amounts, CQIs only");
         /// Idle rows of a phone log; cut when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idle: Option<Idle> = None, stated("cut, keep; ucc only");

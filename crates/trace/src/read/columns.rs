@@ -1,9 +1,10 @@
-//! Tables whose columns the caller names: rates that hold until the next row, and amounts at
-//! instants.
+//! Tables of rates or CQIs that hold until the next row, and of amounts at instants. The caller
+//! names the columns.
 //!
-//! A rate holds from its row's time to the next row's; the last one as long as the row before it.
-//! An amount passes in the interval that its time is in; intervals begin at the first row and are
-//! as long as the shortest step between times, in whole milliseconds, unless the caller says.
+//! A rate or a CQI holds from its row's time to the next row's; the last one as long as the row
+//! before it. An amount passes in the interval that its time is in; intervals begin at the first
+//! row and are as long as the shortest step between times, in whole milliseconds, unless the caller
+//! says.
 
 use super::super::clock::Clock;
 use super::super::error::quote;
@@ -15,6 +16,7 @@ use super::super::unit::{Spelled, Unit, capitals, in_name};
 use super::super::{Repeated, TraceError};
 use super::series::{Field, Fill, Series};
 use super::{Parsed, Source};
+use justfull_phy::cqi::MAX_CQI;
 use std::io::Read;
 
 /// Largest rate in bit/s and largest amount in bits, as a power of ten.
@@ -25,6 +27,7 @@ const MOST: u32 = 15;
 pub(super) enum What {
     Rates,
     Amounts,
+    Cqis,
 }
 
 impl What {
@@ -32,6 +35,7 @@ impl What {
         match self {
             Self::Rates => "--rate-column",
             Self::Amounts => "--amount-column",
+            Self::Cqis => "--from",
         }
     }
 
@@ -39,8 +43,16 @@ impl What {
         match self {
             Self::Rates => "rates",
             Self::Amounts => "amounts",
+            Self::Cqis => "CQIs",
         }
     }
+}
+
+/// The unit of a column and what said it.
+#[derive(Debug)]
+struct Said {
+    unit: Unit,
+    by: String,
 }
 
 /// The first line of a table, and where the wanted columns are.
@@ -52,9 +64,8 @@ struct Layout {
     header: Option<u64>,
     time: Option<usize>,
     value: usize,
-    unit: Unit,
-    /// The source of the unit.
-    said_by: String,
+    /// The unit; none for CQIs.
+    said: Option<Said>,
 }
 
 /// A table being read.
@@ -77,9 +88,18 @@ pub(super) fn read<R: Read>(
     let repeated = options.repairs.repeated.unwrap_or(match what {
         What::Rates => Repeated::Mean,
         What::Amounts => Repeated::Sum,
+        What::Cqis => Repeated::Last,
     });
+    if what == What::Cqis && repeated == Repeated::Sum {
+        let allowed = "--repeated last, first, mean or error: a CQI is no amount";
+        return Err(source.unusable("repeated rows to be added up", allowed));
+    }
+    let gaps = match what {
+        What::Cqis => Some(options.repairs.gaps.unwrap_or_default()),
+        What::Rates | What::Amounts => options.repairs.gaps,
+    };
     let clock = options.time_column.as_ref().map(|name| Clock::new(options.time_unit, name));
-    let series = Series::new(clock, repeated, options.repairs.gaps, options.max_intervals);
+    let series = Series::new(clock, repeated, gaps, options.max_intervals);
     let mut table = Table { source, what, wanted, layout: None, series, headers: 0 };
     let marks = table::each(reader, source.path, source.dialect, wanted, |at, record| {
         table.take(&at, record)
@@ -98,6 +118,10 @@ pub(super) fn read<R: Read>(
     let timeline = match what {
         What::Rates => series.rates(&fill, &mut notes)?,
         What::Amounts => series.amounts(&fill, &mut notes)?,
+        What::Cqis => {
+            let (interval, cqi) = series.cqis(&fill, &mut notes)?;
+            return source.of_cqi(interval, cqi, marks, notes);
+        }
     };
     Ok(source.marked(timeline, marks, notes))
 }
@@ -167,9 +191,12 @@ impl Layout {
         };
         let value = find(what.option(), wanted)?;
         let time = time.map(|name| find("--time-column", name)).transpose()?;
-        let (unit, said_by) = unit(source, what, at, &names[value])?;
+        let said = match what {
+            What::Cqis => None,
+            What::Rates | What::Amounts => Some(said(source, what, at, &names[value])?),
+        };
         let header = headed.then_some(at.line);
-        Ok(Self { names, header, time, value, unit, said_by })
+        Ok(Self { names, header, time, value, said })
     }
 
     /// True for a line that repeats the header; one with other names is refused.
@@ -191,21 +218,22 @@ impl Layout {
         Ok(false)
     }
 
-    /// The value in `field`: 10^-6 bit/s of a rate, parts of a bit of an amount; none if it is
-    /// missing.
+    /// The value in `field`: 10^-6 bit/s of a rate, parts of a bit of an amount, a CQI; none if it
+    /// is missing.
     fn value(&self, at: &At<'_>, field: &str, what: What) -> Result<Option<u128>, TraceError> {
         if is_missing(field) {
             return Ok(None);
         }
-        let (power, one) = match what {
-            What::Rates => (6, 1_000_000),
-            What::Amounts => (15, PER_BIT),
+        let column = &self.names[self.value];
+        let Some(Said { unit, .. }) = &self.said else {
+            return at.number(column, field, MAX_CQI.into()).map(|cqi| Some(cqi.into()));
         };
+        let (power, one) = if what == What::Rates { (6, 1_000_000) } else { (15, PER_BIT) };
         let number = Decimal::parse(field, at.comma).filter(|number| !number.negative);
-        let value = number.and_then(|number| number.scaled(self.unit.bits, power));
+        let value = number.and_then(|number| number.scaled(unit.bits, power));
         let most = 10_u128.pow(MOST) * one;
         value.filter(|value| *value <= most).map(Some).ok_or_else(|| {
-            let most = (most / one / u128::from(self.unit.bits)).max(1);
+            let most = (most / one / u128::from(unit.bits)).max(1);
             // A number with either sign has neither.
             let is_other = Decimal::parse(field, at.comma).is_none();
             let hint = match Decimal::parse(field, !at.comma) {
@@ -216,8 +244,8 @@ impl Layout {
                 }
                 _ => "",
             };
-            let allowed = format!("a number from 0 to {most} {}{hint}", self.unit);
-            at.malformed(&self.names[self.value], quote(field), allowed)
+            let allowed = format!("a number from 0 to {most} {unit}{hint}");
+            at.malformed(column, quote(field), allowed)
         })
     }
 
@@ -228,7 +256,8 @@ impl Layout {
             None => format!("column {}", place + 1),
         };
         let (what, value) = (what.name(), column(self.value));
-        let mut notes = vec![format!("{what} of {value} in {}, by {}", self.unit, self.said_by)];
+        let unit = self.said.as_ref().map(|said| format!(" in {}, by {}", said.unit, said.by));
+        let mut notes = vec![format!("{what} of {value}{}", unit.unwrap_or_default())];
         if let (Some(place), Some(clock)) = (self.time, series.clock()) {
             notes.push(format!("times of {} in {}", column(place), clock.note()));
         }
@@ -244,27 +273,22 @@ pub(super) fn starts_as_number(field: &str) -> bool {
     rest.len() < field.len() && rest.trim().starts_with(char::is_alphabetic)
 }
 
-/// The unit of a column and what said it.
-fn unit(
-    source: &Source<'_>,
-    what: What,
-    at: &At<'_>,
-    name: &str,
-) -> Result<(Unit, String), TraceError> {
-    let examples = match what {
-        What::Rates => {
-            "--unit with a unit of rates: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s"
-        }
-        What::Amounts => "--unit with a unit of amounts: bit, kbit, Mbit, B, kB, MB",
-    };
+/// The unit of the column `name` of rates or amounts.
+fn said(source: &Source<'_>, what: What, at: &At<'_>, name: &str) -> Result<Said, TraceError> {
     let rates = what == What::Rates;
+    let examples = if rates {
+        "--unit with a unit of rates: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s"
+    } else {
+        "--unit with a unit of amounts: bit, kbit, Mbit, B, kB, MB"
+    };
+    let by = |unit: Unit, by: String| Ok(Said { unit, by });
     match (source.options.unit, in_name(name, rates)) {
         (Some(unit), Some(Spelled::Unit(other))) if unit.per_second == rates && unit != other => {
-            Ok((unit, format!("--unit, though its name says {other}")))
+            by(unit, format!("--unit, though its name says {other}"))
         }
-        (Some(unit), _) if unit.per_second == rates => Ok((unit, "--unit".into())),
+        (Some(unit), _) if unit.per_second == rates => by(unit, "--unit".into()),
         (Some(unit), _) => Err(at.malformed(name, format!("the unit {unit}"), examples)),
-        (None, Some(Spelled::Unit(unit))) => Ok((unit, "its name".into())),
+        (None, Some(Spelled::Unit(unit))) => by(unit, "its name".into()),
         (None, Some(Spelled::Capitals)) => Err(at.malformed(
             name,
             "a unit in capitals",

@@ -16,6 +16,8 @@ const LONGEST: i128 = 10 * 365 * 24 * 3600 * 1_000_000_000;
 const GAP: u64 = 2;
 /// Shortest interval that is chosen by itself, in ns.
 const LEAST: u64 = 1_000_000;
+/// Longest interval of a CQI that is chosen by itself, in ns.
+const LONGEST_CQI: u64 = 1_000_000_000;
 /// Median step in s at which times without a unit are doubted.
 const DOUBTED: u64 = 100;
 /// Stands for a value that is missing.
@@ -163,10 +165,39 @@ impl Series {
 
     /// The timeline of values that are rates in 10^-6 bit/s.
     pub(super) fn rates(
-        mut self,
+        self,
         fill: &Fill<'_>,
         notes: &mut Vec<String>,
     ) -> Result<Timeline, TraceError> {
+        let (pieces, interval) = self.pieces(fill, None, notes)?;
+        Timeline::of_rows(pieces, interval).map_err(|e| fill.source.refused(&e))
+    }
+
+    /// The interval, at most a second if the caller names none, and the CQI at the beginning of
+    /// each; the last one is whole.
+    pub(super) fn cqis(
+        self,
+        fill: &Fill<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Duration, Vec<u8>), TraceError> {
+        let (pieces, interval) = self.pieces(fill, Some(LONGEST_CQI), notes)?;
+        let (mut cqi, mut end) = (Vec::new(), 0);
+        for (length, amount) in pieces.rows() {
+            end += length;
+            let count = end.div_ceil(interval.as_nanos()) as usize;
+            cqi.resize(count, (amount / u128::from(length)) as u8);
+        }
+        Ok((interval, cqi))
+    }
+
+    /// Rows that carry their values per ns, and the interval for them, at most `longest` if the
+    /// caller names none.
+    fn pieces(
+        mut self,
+        fill: &Fill<'_>,
+        longest: Option<u64>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Pieces, Duration), TraceError> {
         let steps = self.steps(fill)?;
         let usual = median(&steps);
         let limit = usual.saturating_mul(GAP);
@@ -188,14 +219,17 @@ impl Series {
             return Err(fill.source.unusable("no row with a value", "some row with one"));
         }
         let interval = fill.row.filter(|_| self.clock.is_some());
-        let interval = interval.unwrap_or_else(|| pieces.interval());
+        let interval = interval.unwrap_or_else(|| {
+            let own = pieces.interval().as_nanos();
+            Duration::from_nanos(own / own.div_ceil(longest.unwrap_or(own)))
+        });
         fill.source.ensure_length(pieces.duration().div_ceil(interval.as_nanos()))?;
         let (shortest, longest) = pieces.lengths();
         if shortest < longest || longest != interval.as_nanos() {
             let edges = if pieces.fit(interval) {
                 "whose edges keep those of the rows"
             } else {
-                "which keep every byte but move the edges of rows (--row names another length)"
+                "which move the edges of rows and keep what they carry (--row names another length)"
             };
             notes.push(format!(
                 "rows of {} to {} became intervals of {interval}, {edges}",
@@ -203,7 +237,7 @@ impl Series {
                 Duration::from_nanos(longest)
             ));
         }
-        Timeline::of_rows(pieces, interval).map_err(|e| fill.source.refused(&e))
+        Ok((pieces, interval))
     }
 
     /// The timeline of values that are parts of a bit, each in the interval that its time is in.
@@ -307,7 +341,7 @@ impl Series {
             }
             Some(Gaps::Zero) => "the rest of the time carries nothing",
             Some(Gaps::Skip) => "the rest of the time is left out",
-            Some(Gaps::Hold) | None => "the rate before it holds (--gaps)",
+            Some(Gaps::Hold) | None => "the value before it holds (--gaps)",
         };
         notes.push(format!(
             "line {line}: {count} of {} rows come after more than twice the usual step of \

@@ -7,7 +7,7 @@ use super::super::number::Decimal;
 use super::super::rows::is_control;
 use super::super::table::{Splitter, is_value};
 use super::super::unit::{Spelled, in_name};
-use super::super::{FileFormat, TraceError};
+use super::super::{FileFormat, ReadOptions, TraceError};
 use super::Source;
 use super::columns::starts_as_number;
 use std::path::Path;
@@ -106,6 +106,19 @@ pub(super) fn no_interval(source: &Source<'_>, head: &[u8]) -> TraceError {
         row.into()
     };
     source.unusable("no interval", &allowed)
+}
+
+/// The options for a table of CQIs with a column of times, which they then name.
+pub(super) fn timed(source: &Source<'_>, format: FileFormat, head: &[u8]) -> Option<ReadOptions> {
+    if format != FileFormat::Cqi || source.options.time_column.is_some() {
+        return None;
+    }
+    let [names, sample, _] = first_rows(source, head)?;
+    let time = time_column(&names, &sample).filter(|_| names.len() == sample.len())?;
+    let comma = source.dialect.comma;
+    let is_time = Decimal::parse(&sample[time], comma).is_some() || is_instant(&sample[time]);
+    let name = names[time].clone();
+    is_time.then(|| ReadOptions { time_column: Some(name), ..source.options.clone() })
 }
 
 fn listed(names: &[String]) -> String {

@@ -2,7 +2,7 @@
 
 use super::super::tests::gzip;
 use super::*;
-use crate::{Bytes, Column, Idle, Repairs, Repeated};
+use crate::{Bytes, Column, Idle, Repairs, Repeated, TimeUnit};
 use proptest::prelude::*;
 
 fn read(text: impl AsRef<[u8]>, options: &ReadOptions) -> Result<Loaded, String> {
@@ -220,7 +220,7 @@ fn the_cqi_of_a_phone_log_becomes_transport_blocks() {
     // by T20's map.
     assert_eq!(loaded.timeline.bytes()[0], 1_143_000);
     assert!(loaded.notes.iter().any(|note| note.ends_with("by the map tmc on 25 resource blocks")));
-    let column = read_text("t_s,cqi\n0,11\n1,\n");
+    let column = read_text("place,cqi\nA,11\nB,\n");
     assert_eq!(
         (column.format, column.timeline.bytes()),
         (FileFormat::Cqi, &[1_143_000, 1_143_000][..])
@@ -232,6 +232,54 @@ fn the_cqi_of_a_phone_log_becomes_transport_blocks() {
     for (map, prbs, field) in [(Some("none"), None, "map"), (None, Some(111), "n_prb")] {
         assert_eq!(wider.set_quality(map, prbs, None).map_err(|e| e.field), Err(field.into()));
     }
+}
+
+#[test]
+fn the_cqis_of_a_table_hold_from_their_times_to_the_next() {
+    let table = "time,cqi,rsrp\n0,7,-90\n1,8,-90\n1,9,-91\n5,10,-90\n6,,-90\n7,12,-92\n";
+    let cqi = |text: &str, options: &ReadOptions| {
+        let loaded = read(text, options).expect("a table");
+        assert_eq!(loaded.format, FileFormat::Cqi);
+        (loaded.timeline.interval(), loaded.timeline.cqi().expect("CQIs").to_vec(), loaded.notes)
+    };
+    let (interval, values, notes) = cqi(table, &ReadOptions::default());
+    assert_eq!((interval, &values[..]), (Duration::from_secs(1), &[7, 9, 9, 9, 9, 10, 10, 12][..]));
+    let all = notes.join("\n");
+    for said in [
+        "CQIs of `cqi`\ntimes of `time` in s",
+        "line 5: 1 of 5 rows come after more than twice the usual step of 1s; the value before it \
+         holds (--gaps)",
+        "line 4: 1 of 6 rows have the time of the row before; the last is kept",
+        "line 6: 1 of 6 rows have no value; each holds the value before it",
+        "rows of 1s to 4s became intervals of 1s, whose edges keep those of the rows",
+    ] {
+        assert!(all.contains(said), "{said}\n{all}");
+    }
+    let with = |gaps, repeated| ReadOptions {
+        repairs: Repairs { gaps: Some(gaps), repeated: Some(repeated), idle: None },
+        ..ReadOptions::default()
+    };
+    assert_eq!(cqi(table, &with(Gaps::Zero, Repeated::First)).1, [7, 8, 0, 0, 0, 10, 0, 12]);
+    assert_eq!(cqi(table, &with(Gaps::Skip, Repeated::Mean)).1, [7, 8, 10, 12]);
+    let refused = |gaps, repeated| read(table, &with(gaps, repeated)).expect_err("refused");
+    assert!(refused(Gaps::Error, Repeated::Last).starts_with("t:6: column `cqi`"));
+    assert!(refused(Gaps::Hold, Repeated::Error).starts_with("t:4: column `cqi`"));
+    assert!(refused(Gaps::Hold, Repeated::Sum).contains("a CQI is no amount"));
+    // An interval of a CQI is at most a second: 1.5 s are two.
+    let (interval, values, _) = cqi("t;cqi\n0;3\n1,5;5\n3,0;7\n", &ReadOptions::default());
+    assert_eq!((interval.as_nanos(), &values[..]), (750_000_000, &[3, 3, 5, 5, 7, 7][..]));
+    let named = ReadOptions {
+        time_column: Some("2".into()),
+        interval: Some(Duration::from_millis(500)),
+        ..ReadOptions::default()
+    };
+    let (interval, values, _) = cqi("cqi,when\n3,0.2\n5,1.2\n", &named);
+    assert_eq!((interval.as_nanos(), &values[..]), (500_000_000, &[3, 3, 5, 5][..]));
+    // Without a column of times a row lasts for a second.
+    assert_eq!(cqi("place,cqi\nA,3\nB,5\n", &ReadOptions::default()).1, [3, 5]);
+    let late = ReadOptions { time_unit: Some(TimeUnit::Ms), ..ReadOptions::default() };
+    let error = read("place,cqi\nA,3\nB,5\n", &late).expect_err("no times");
+    assert!(error.contains("--time-unit: found an option without effect"), "{error}");
 }
 
 #[test]
