@@ -250,7 +250,16 @@ fn the_page_answers_its_question_and_follows_a_slider_without_a_request_beyond_l
     }
     browser.until("document.querySelectorAll('#study-methods input').length > 10");
     browser.until("document.querySelectorAll('#lesson-table tbody tr').length > 0");
+    let curves = "charts.get('lesson-delay').plot.series.length - 1";
+    assert_eq!(browser.eval(curves), json!(1));
+    browser.eval("document.querySelector('#lesson-legend button').click()");
+    browser.until(&format!("{curves} === 0"));
     browser.eval("document.getElementById('tab-study').click()");
+    let own = "[...document.querySelectorAll('#study-methods input')].slice(0, 5)";
+    assert_eq!(browser.eval(&format!("{own}.every(box => box.checked)")), json!(true));
+    browser.until("document.querySelectorAll('#study-chart canvas').length === 1");
+    let said = browser.text("document.querySelector('#view-study figcaption').textContent");
+    assert!(said.starts_with("Delay of call, ms ") && said.contains("logarithmic"), "{said}");
     browser.eval("document.getElementById('study-runs').value = 1");
     browser.eval("document.getElementById('study').requestSubmit()");
     browser.until("document.querySelectorAll('#study-table tbody tr').length > 0");
@@ -322,6 +331,9 @@ fn earlier_runs_are_listed_opened_and_compared_and_their_names_are_only_text() {
     let link = browser.text("location.href");
     browser.open(&link);
     browser.until("document.querySelectorAll('#results-table tbody tr').length === 8");
+    browser.open(&format!("{}&again#view=results&open=plain,gone", page.url));
+    browser.until("document.getElementById('results-error').textContent.includes('names gone,')");
+    browser.until("document.querySelectorAll('#results-table tbody tr').length === 4");
     assert_ne!(browser.text("document.title"), "1");
     assert_eq!(browser.faults(), Vec::<String>::new());
 }

@@ -32,7 +32,7 @@ pub(crate) use curves::{Chart, Curve, Range, Side, Span, Stroke, curves, curves_
 pub use front::front;
 pub(crate) use heat::Heat;
 pub(crate) use over_time::charts;
-pub use palette::{Palette, PaperLook};
+pub use palette::{Palette, PaperLook, dash_patterns};
 #[cfg(feature = "png")]
 pub use pdf::{pdf, pdf_on};
 #[cfg(feature = "png")]

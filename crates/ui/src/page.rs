@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use justfull_report::figure::Palette;
+use justfull_report::figure::{Palette, dash_patterns};
 use justfull_report::{CHART_STYLE, CHARTS};
 use justfull_scenario::MethodLibrary;
 use serde_json::{Map, Value, json};
@@ -32,6 +32,7 @@ pub(crate) fn page(version: &str, nonce: &str) -> Response {
         .replace("{{style}}", &[CHART_STYLE, STYLE].join("\n"))
         .replace("{{charts}}", CHARTS)
         .replace("{{looks}}", &looks())
+        .replace("{{dashes}}", &json!(dash_patterns().collect::<Vec<_>>()).to_string())
         .replace("{{lessons}}", LESSONS)
         .replace("{{script}}", &script);
     let policy = format!(
@@ -46,7 +47,7 @@ pub(crate) fn page(version: &str, nonce: &str) -> Response {
     (fields, html).into_response()
 }
 
-/// Colour and mark of each shipped method in figures for papers, as JSON.
+/// Colour and dash pattern of each shipped method in figures for papers, as JSON.
 fn looks() -> String {
     let names: Vec<String> = MethodLibrary::shipped().names().into_iter().map(Into::into).collect();
     let looks = Palette::of_methods(names.iter().cloned()).on_paper(&names);

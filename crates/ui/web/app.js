@@ -193,6 +193,8 @@ async function loadScenario() {
   const list = /^methods\s*=\s*\[([^\]]*)\]/m.exec($("study-toml").value);
   const own = list ? [...list[1].matchAll(/"([^"]+)"/g)].map(m => m[1]) : ["Vanilla"];
   for (const box of $("study-methods").querySelectorAll("input")) box.checked = own.includes(box.value);
+  // The list is long: the scenario's own methods come first.
+  $("study-methods").prepend(...own.map(method => $("study-methods").querySelector(`input[value="${CSS.escape(method)}"]`)?.parentElement).filter(Boolean));
 }
 
 function showSettings() {
@@ -292,7 +294,7 @@ function buildLessons() {
   const lesson = LESSONS[state.lesson] || LESSONS[0], [low, bulk] = lesson.flows;
   let value = triedIn(lesson.control);
   for (const id of ["lesson-delay", "lesson-rate"]) { charts.get(id)?.plot.destroy(); charts.delete(id); }
-  let busy = false, next = false;
+  let busy = false, next = false, off = [];
   const update = async () => {
     if (busy) { next = true; return; }
     busy = true;
@@ -301,8 +303,14 @@ function buildLessons() {
       const { runs } = await simulate(lessonOrder(lesson, value));
       if (LESSONS[state.lesson] !== lesson) return;
       const all = runs.map(run => run.method), x = times(runs[0].series, "flow_bin_s");
-      const lines = (flow, key) => runs.map(run => ({ label: run.method, ...look(run.method, all), values: run.series.flows.find(f => f.name === flow)?.[key] || [] }));
-      legendOf("lesson-legend", entries(all), [], () => {});
+      const visible = runs.filter(run => !off.includes(run.method));
+      const lines = (flow, key) => visible.map(run => ({ label: run.method, ...look(run.method, all), values: run.series.flows.find(f => f.name === flow)?.[key] || [] }));
+      legendOf("lesson-legend", entries(all), off, method => {
+        off = off.includes(method) ? off.filter(m => m !== method) : [...off, method];
+        update();
+      });
+      caption("lesson-delay", `Delay of ${low}, ms`, "90th percentile of each moment; logarithmic");
+      caption("lesson-rate", `Rate of ${bulk}, Mbit/s`, "");
       draw("lesson-delay", { x, lines: lines(low, "delay_p90_ms"), log: true, unit: "ms", xLabel: "time, s", yLabel: `delay of ${low}, ms`, height: 220 });
       draw("lesson-rate", { x, lines: lines(bulk, "goodput_mbit_s"), unit: "Mbit/s", xLabel: "time, s", yLabel: `${bulk}, Mbit/s`, height: 180 });
       tableOf("lesson-table", runs, [

@@ -90,19 +90,29 @@ new ResizeObserver(() => {
   }
 }).observe(document.documentElement);
 
+/** Names the chart in the element `id`, and says in small letters how to read it. */
+function caption(id, title, how) {
+  const figure = $(id).parentElement;
+  if (!figure.querySelector("figcaption")) figure.prepend(make("figcaption"));
+  figure.querySelector("figcaption").replaceChildren(`${title} `, make("small", {}, how));
+}
+
+/** A line as the chart draws it, so that lines are told apart in grey too. */
+function sample({ colour, dash }) {
+  const [svg, stroke] = ["svg", "line"].map(name => document.createElementNS("http://www.w3.org/2000/svg", name));
+  for (const [k, v] of Object.entries({ x1: 1, x2: 39, y1: 6, y2: 6, stroke: colour || css("--soft"), "stroke-width": 3, "stroke-dasharray": dash.join(" ") })) stroke.setAttribute(k, v);
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(stroke);
+  return svg;
+}
+
 /** Buttons that show or hide lines [{label, colour, dash}]; they stay as long as they say the same. */
 function legendOf(id, lines, off, toggle) {
   const key = JSON.stringify([lines.map(line => [line.label, line.colour, line.dash]), off]);
   if ($(id).dataset.key === key) return;
   $(id).dataset.key = key;
-  $(id).replaceChildren(...lines.map(({ label, colour, dash }) => {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    const stroke = document.createElementNS(svg.namespaceURI, "line");
-    for (const [k, v] of Object.entries({ x1: 1, x2: 25, y1: 6, y2: 6, stroke: colour || css("--soft"), "stroke-width": 3, "stroke-dasharray": dash.join(" ") })) stroke.setAttribute(k, v);
-    svg.setAttribute("aria-hidden", "true");
-    svg.append(stroke);
-    return make("button", { type: "button", "aria-pressed": String(!off.includes(label)), onclick: () => toggle(label) }, svg, label);
-  }));
+  $(id).replaceChildren(...lines.map(line =>
+    make("button", { type: "button", "aria-pressed": String(!off.includes(line.label)), onclick: () => toggle(line.label) }, sample(line), line.label)));
 }
 
 /** The entries of a legend for methods that stand together. */
@@ -170,6 +180,11 @@ function joined(lines) {
 
 /** The means over seeds of what was chosen, of `groups` [{label, look, runs}], in the element `id`. */
 function drawGroups(id, what, flow, groups) {
+  const [title, how] = {
+    delay: [`Delay of ${flow}, ms`, "90th percentile of each moment, mean over seeds; logarithmic"], goodput: [`Goodput of ${flow}, Mbit/s`, "mean over seeds"],
+    queue: ["Queue of the RLC, packets", "mean over seeds"], cdf: [`Packets of ${flow} by their delay`, "share that waits at most this long, mean over seeds; logarithmic"],
+  }[what];
+  caption(id, title, how);
   if (what === "cdf") {
     const grid = Array.from({ length: 200 }, (_, i) => 10 ** (-1 + i * 5 / 199));
     const share = runs => grid.map(x => mean(runs.map(run => shareBelow(flowOf(run, flow)?.delay?.cdf, x))));

@@ -66,11 +66,7 @@ function drawWatched(id, lines, value, options) {
 /** A legend that only names the lines. */
 function keys(pairs) {
   $("live-legend").dataset.key = "";
-  $("live-legend").replaceChildren(...pairs.map(([label, colour]) => {
-    const dot = make("i");
-    dot.style.background = colour;
-    return make("span", { class: "key" }, dot, label);
-  }));
+  $("live-legend").replaceChildren(...pairs.map(([label, look]) => make("span", { class: "key" }, sample(look), label)));
 }
 
 /** Methods of live runs over each other, each from its start. */
@@ -80,7 +76,8 @@ function drawRuns(numbers, last) {
   const twice = numbers.length > methods.length;
   const lines = numbers.map(number => {
     const run = live.runs[number];
-    const more = [run.point, `seed ${run.seed}`].filter(Boolean).join(", ");
+    const alike = numbers.filter(other => ["method", "point", "seed"].every(key => live.runs[other][key] === run[key]));
+    const more = [run.point, `seed ${run.seed}`, alike.length > 1 && `run ${alike.indexOf(number) + 1}`].filter(Boolean).join(", ");
     return { run, label: twice ? `${run.method}, ${more}` : run.method, look: look(run.method, methods), points: live.points.filter(point => point.run === number) };
   });
   const names = [...new Set(live.points.flatMap(point => Object.keys(point.rate_mbit_s)))];
@@ -117,7 +114,7 @@ function drawProxy(points) {
   const all = [...names("delay_ms"), ...names("rate_mbit_s"), ...names("level")];
   const hue = label => { const n = all.indexOf(label) % COLOURS.length; return { colour: (document.documentElement.dataset.theme === "dark" ? NIGHT : COLOURS)[n], dash: DASHES[n] }; };
   const lines = key => names(key).map(label => ({ label, look: hue(label), points, value: point => point[key][label] ?? null }));
-  keys(all.map(label => [label, hue(label).colour]));
+  keys(all.map(label => [label, hue(label)]));
   const { now, rows } = live.answer, at = points.at(-1);
   const words = [now.state && `The proxy is ${now.state}`, now.control && `control ${now.control}`, now.source && `reports of the radio: ${now.source}`, `${now.open ?? now.flows ?? 0} connections`, ...(now.unsplit || []).map(why => `new connections pass unsplit: ${why}`)];
   $("live-answer").textContent = `${words.filter(Boolean).join("; ")}.`;

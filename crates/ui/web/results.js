@@ -19,6 +19,8 @@ async function buildResults() {
   results.open = named.filter(name => runs.some(run => run.folder === name)).slice(0, MOST_OPEN);
   listRuns();
   await openRuns();
+  const lost = named.filter(name => !results.open.includes(name));
+  if (lost.length) $("results-error").textContent = `The link names ${lost.join(" and ")}, which is not below ${folder}.`;
 }
 
 function listRuns() {
@@ -97,7 +99,7 @@ async function openRuns() {
   options("results-over", [...new Set(groups.flatMap(group => [...group.settings.keys()]))]);
   const timed = groups.some(group => group.runs.some(run => run.series.flows.length));
   const swept = $("results-over").options.length > 0;
-  options("results-what", [...(timed ? Object.keys(OVER_TIME) : []), ...(swept ? Object.keys(OVER_SETTING) : [])], timed ? "delay" : "p99-over", { ...OVER_TIME, ...OVER_SETTING });
+  options("results-what", [...(timed ? Object.keys(OVER_TIME) : []), ...(swept ? Object.keys(OVER_SETTING) : [])], swept ? "p99-over" : "delay", { ...OVER_TIME, ...OVER_SETTING });
   $("results-what-box").hidden = !timed && !swept;
   $("results-title").textContent = results.shown.map(({ name }) => name).join(" and ");
   $("results-commands").replaceChildren(...results.shown.map(({ name }) => make("li", {}, results.runs.find(run => run.folder === name)?.command || "")));
@@ -170,5 +172,7 @@ function drawOver(id, what, flow, name, lines) {
   const at = value => line => line.groups.filter(group => isNumber ? Number(group.settings.get(name)) === value : group.settings.get(name) === texts[value]);
   const shown = lines.map(line => ({ label: line.label, ...line.look, values: x.map(value => mean(at(value)(line).flatMap(group => group.runs).map(run => get(flowOf(run, flow))))) }));
   const [yLabel, unit] = { "p99-over": [`delay of ${flow} (p99), ms`, "ms"], "mean-over": [`mean delay of ${flow}, ms`, "ms"], "goodput-over": [`goodput of ${flow}, Mbit/s`, "Mbit/s"] }[what];
-  draw(id, { x, lines: shown, log: what !== "goodput-over", unit, xLabel: name, yLabel, height: 320, points: true, texts: isNumber ? null : texts });
+  const log = what !== "goodput-over";
+  caption(id, `${yLabel[0].toUpperCase()}${yLabel.slice(1)}`, `mean over seeds at each ${name}${log ? "; logarithmic" : ""}`);
+  draw(id, { x, lines: shown, log, unit, xLabel: name, yLabel, height: 320, points: true, texts: isNumber ? null : texts });
 }

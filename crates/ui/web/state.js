@@ -125,16 +125,17 @@ function asPython({ scenario, toml, methods, set, seed, runs }) {
 // The colours of the report, and the same hues, lighter, on a dark ground.
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#808080", "#d8cb1f"];
 const NIGHT = ["#4aa8e0", "#f2bd3c", "#2fc79b", "#e79cc8", "#8fd0f5", "#ff8a3d", "#b0b0b0", "#e8dd5a"];
-const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 3], [12, 5], [3, 6]];
+// The dashes of the report, for lines of two pixels.
+const DASHES = PATTERNS.map(pattern => pattern.map(length => 2 * length));
 
 /** Colour and dashes of a method: the same in every chart, told apart without colour too. LOOKS has
  * those of the report's figures. */
 function look(method, methods) {
-  const [own, mark] = LOOKS[method] || [];
+  const [own, pattern] = LOOKS[method] || [];
   const n = (methods.indexOf(method) + 3) % COLOURS.length;
   const at = own === undefined ? n : COLOURS.indexOf(own);
   const night = document.documentElement.dataset.theme === "dark";
-  return { colour: at < 0 ? null : (night ? NIGHT : COLOURS)[at], dash: DASHES[(mark ?? n) % DASHES.length] };
+  return { colour: at < 0 ? null : (night ? NIGHT : COLOURS)[at], dash: DASHES[(pattern ?? n) % DASHES.length] };
 }
 
 const $ = id => document.getElementById(id);

@@ -63,9 +63,37 @@ const SHAPES: [Shape; 8] = [
 
 /// Width of the lines of methods in papers, in units of the picture.
 const STROKE: f64 = 4.0;
-/// Lengths of dashes and gaps in turn; the first pattern is a solid line.
-pub(super) const PATTERNS: [&[f64]; 5] =
-    [&[], &[20.0, 11.0], &[6.0, 9.0], &[20.0, 8.0, 6.0, 8.0], &[34.0, 7.0]];
+/// Lengths of dashes and gaps in turn, a pattern for each mark: for the shapes in their order, for
+/// their outlines, and for the star. The first is a solid line.
+pub(super) const PATTERNS: [&[f64]; 2 * SHAPES.len() + 1] = [
+    &[],
+    &[20.0, 11.0],
+    &[6.0, 9.0],
+    &[20.0, 8.0, 6.0, 8.0],
+    &[34.0, 7.0],
+    &[12.0, 24.0],
+    &[20.0, 7.0, 6.0, 7.0, 6.0, 7.0],
+    &[36.0, 8.0, 12.0, 8.0],
+    &[6.0, 22.0],
+    &[11.0, 6.0],
+    &[4.0, 4.0],
+    &[20.0, 7.0, 6.0, 7.0, 6.0, 7.0, 6.0, 7.0],
+    &[30.0, 20.0],
+    &[12.0, 7.0, 12.0, 20.0],
+    &[36.0, 8.0, 6.0, 8.0],
+    &[6.0, 7.0, 6.0, 20.0],
+    &[24.0, 6.0, 4.0, 6.0, 24.0, 18.0],
+];
+
+/// Dashes and gaps of all patterns, as in [`PaperLook::dashes`]; the index is [`PaperLook::dash`].
+pub fn dash_patterns() -> impl Iterator<Item = Vec<f64>> {
+    (0..PATTERNS.len()).map(dashes)
+}
+
+/// Dashes and gaps of pattern `n` in turn, in widths of the line.
+fn dashes(n: usize) -> Vec<f64> {
+    PATTERNS[n % PATTERNS.len()].iter().map(|length| length / STROKE).collect()
+}
 
 /// The look of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,7 +257,7 @@ impl Palette {
             mark: look.shape.name(),
             hollow: look.hollow,
             dash: look.dash,
-            dashes: PATTERNS[look.dash % PATTERNS.len()].iter().map(|d| d / STROKE).collect(),
+            dashes: dashes(look.dash),
         };
         on_paper(&curves).into_iter().zip(methods).map(one).collect()
     }
@@ -243,7 +271,8 @@ impl Palette {
 
     pub(super) fn look(&self, method: &str) -> Look {
         if is_clairvoyant(method) {
-            return Look::new(RGBColor(0, 0, 0), Shape::Star);
+            let star = Look::new(RGBColor(0, 0, 0), Shape::Star);
+            return Look { dash: 2 * SHAPES.len(), ..star };
         }
         let own = self.looks.iter().find(|(name, _)| name == method);
         own.map_or_else(|| shipped(method).unwrap_or(nth(self.looks.len())), |(_, look)| *look)
@@ -346,14 +375,29 @@ mod tests {
     }
 
     #[test]
+    fn the_lines_of_the_methods_of_every_shipped_scenario_differ_without_colours() {
+        for (name, text) in library::SCENARIOS {
+            let file = format!("{name}.toml");
+            let scenario = Scenario::parse(text, Path::new(&file), None, Overrides::default())
+                .expect("it ships");
+            let methods = scenario.methods().to_vec();
+            let looks = Palette::of_methods(methods.iter().cloned()).on_paper(&methods);
+            for (i, look) in looks.iter().enumerate() {
+                let alone = looks[..i].iter().all(|other| other.dashes != look.dashes);
+                assert!(alone, "{name}: {}", methods[i]);
+            }
+        }
+    }
+
+    #[test]
     fn other_programs_get_the_looks_of_a_figure_for_a_paper() {
         let names = ["Vanilla", "FQ-CoDel@5G-BDP", "Clairvoyant"].map(str::to_owned);
         let looks = Palette::of_methods(names.iter().cloned()).on_paper(&names);
         let found: Vec<_> = looks.iter().map(|look| (look.mark, look.hollow, look.dash)).collect();
-        assert_eq!(found, [("circle", false, 0), ("plus", true, 13), ("star", false, 0)]);
+        assert_eq!(found, [("circle", false, 0), ("plus", true, 13), ("star", false, 16)]);
         assert!(looks[0].colour == "#0072b2" && looks[0].dashes.is_empty());
-        // 20 and 8 units, 6 and 8, of a line of 4 units.
-        assert_eq!(looks[1].dashes, [5.0, 2.0, 1.5, 2.0]);
+        // 12 and 7 units, 12 and 20, of a line of 4 units.
+        assert_eq!(looks[1].dashes, [3.0, 1.75, 3.0, 5.0]);
     }
 
     #[test]

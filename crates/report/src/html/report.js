@@ -69,7 +69,7 @@
   // A line as the chart draws it, so that methods are told apart in grey too.
   const sample = ({ colour, dashes }) => {
     const [svg, line] = ["svg", "line"].map(name => document.createElementNS("http://www.w3.org/2000/svg", name));
-    const looks = { x1: 1, x2: 25, y1: 6, y2: 6, stroke: shade(colour), "stroke-width": 3, "stroke-dasharray": dashes.map(length => 2 * length).join(" ") };
+    const looks = { x1: 1, x2: 39, y1: 6, y2: 6, stroke: shade(colour), "stroke-width": 3, "stroke-dasharray": dashes.map(length => 2 * length).join(" ") };
     for (const [key, value] of Object.entries(looks)) line.setAttribute(key, value);
     svg.setAttribute("aria-hidden", "true");
     svg.append(line);
@@ -81,7 +81,7 @@
     box.replaceWith(live);
     for (const { name, step, methods } of panels) {
       const place = make("div", {});
-      live.append(make("h5", {}, `${log ? "delay" : "goodput"} of ${name}, ${unit}`), place);
+      live.append(make("h5", {}, `${log ? "delay" : "goodput"} of ${name}, ${unit}${log ? " (logarithmic)" : ""}`), place);
       const count = Math.max(...methods.map(method => method.mid.length));
       const x = Array.from({ length: count }, (_, i) => (i + 0.5) * step);
       const series = [{}], data = [x], bands = [];
