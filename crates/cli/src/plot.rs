@@ -66,8 +66,7 @@ pub(crate) struct PlotArgs {
 #[command(next_help_heading = "For a paper")]
 pub(crate) struct PageArgs {
     /// Width and type of one column: ieee 3.5in and 8pt (IEEE Author Center), acm 3.33in and 8pt
-    /// (acmart, sigconf), plain 8in and 12.6pt. Marks and dashes tell methods apart in grey, and
-    /// axes are labelled in words, with any of these options
+    /// (acmart, sigconf), plain 8in and 12.6pt
     #[arg(long, value_enum, default_value = "plain")]
     pub(crate) style: PlotStyle,
     /// Width in in, mm, cm, pt or px [default: the style's]. A PNG has 600 pixels an inch, or this
@@ -136,10 +135,7 @@ pub(crate) enum PlotKind {
 /// Draws a figure from folders of results.
 pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let form = Form::of(&args.out)?;
-    let page = match (args.page.page()?, args.kind) {
-        (None, PlotKind::Bars | PlotKind::Layers | PlotKind::Heat) => Some(Page::plain()),
-        (page, _) => page,
-    };
+    let page = args.page.page()?.unwrap_or_else(Page::plain);
     let kind = kind_of(args)?;
     refuse_idle(args, kind)?;
     let columns = match kind {
@@ -153,12 +149,9 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
             folder.choose(x).map_err(|why| Failure::Usage(format!("--x: {why}")))?;
         }
     }
-    let drawn = chosen(&folders, kind, &args.y, page.as_ref());
+    let drawn = chosen(&folders, kind, &args.y, Some(&page));
     let figure = drawn.map_err(|e| Failure::usage(&e))?;
-    match page {
-        Some(page) => form.write_on(&page, &figure, &args.out),
-        None => form.write(figure, &args.out),
-    }
+    form.write_on(&page, &figure, &args.out)
 }
 
 /// The kind of the figure, with its columns.

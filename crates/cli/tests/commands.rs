@@ -483,9 +483,9 @@ fn a_figure_is_drawn_from_results_and_missing_parts_are_named() {
         let svg = text(&["plot", &results, "--kind", kind, "--y", "delay", "--flow", "ping"]);
         assert!(svg.starts_with("<svg ") && svg.contains("DRQL"));
     }
-    for (y, label) in [("delay", "delay.p50, ms"), ("goodput", "goodput, Mbit/s")] {
+    for (y, label) in [("delay", "Median delay (ms)"), ("goodput", "Goodput (Mbit/s)")] {
         let svg = text(&["plot", &results, "--kind", "series", "--y", y, "--flow", "ping"]);
-        assert!(svg.contains(label) && svg.contains("DRQL") && svg.contains("time, s"), "{y}");
+        assert!(svg.contains(label) && svg.contains("DRQL") && svg.contains("Time (s)"), "{y}");
     }
     let series = ["plot", &results, "--kind", "series", "--y", "rlc_packets", "--style", "ieee"];
     let svg = text(&series);
