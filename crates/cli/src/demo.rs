@@ -21,6 +21,9 @@ pub(crate) struct DemoArgs {
     /// channels: 85 MB of results
     #[arg(long)]
     pub(crate) all: bool,
+    /// Print JSON instead of tables: notes, the folder, missing runs, the rows of runs.jsonl
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) jobs: JobsArgs,
     #[command(flatten)]
@@ -64,7 +67,7 @@ fn request<'a>(
         outputs: &[],
         jobs: &args.jobs,
         output: &args.output,
-        json: false,
+        json: args.json,
     }
 }
 

@@ -6,17 +6,19 @@ use crate::period::check_period;
 use crate::results;
 use crate::runs::{announce, show, unbroken};
 use crate::service::checked;
-use crate::terminal::say;
+use crate::terminal::{print_exact, say};
 use justfull_base::Duration;
+use justfull_lab::model::Comparison;
 use justfull_live::driver::LiveOptions;
 use justfull_live::middle::Middle;
 use justfull_live::reports::{PERIOD, ReportStream};
 use justfull_live::session::{Command, Outcome, Session, Taps};
 use justfull_net::{Capability, Privilege, Side, Stop, capabilities, privilege};
 use justfull_report::export::RunFacts;
+use justfull_report::export::answer::answer;
 use justfull_run::reported::{cell_names, secondaries};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 mod board;
 mod capture;
@@ -117,13 +119,13 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let comparison = runs.comparison(&plan, args.allow_late)?;
     // An interruption before the end of the first of several runs leaves no results.
     let folder = folder.filter(|_| !runs.done.is_empty());
+    let place = folder.as_ref().map(|folder| folder.path().to_path_buf());
     // Before the table, whose reader may be slow.
     let written = folder.map_or(Ok(()), |mut folder| {
         runs.write(&mut folder, args.allow_late)?;
         results::finish(folder, &comparison, &args.output)
     });
-    announce(&comparison.notes)?;
-    show(&comparison, args.output.wide)?;
+    tell(args, &comparison, place.as_deref())?;
     // Last: a pipe may be full. A full disk ends the capture, not the run.
     let files = runs.files.drain(..).map(|files| files.finish(true)).fold(Ok(()), Result::and);
     written.and(files)?;
@@ -131,6 +133,15 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     // If there is nothing to wait for, a signal is the intended end.
     let awaited = session.command.is_some() || session.own_flows;
     runs.verdict(&comparison.missing, awaited, args.allow_late)
+}
+
+/// Prints the results.
+fn tell(args: &LiveArgs, comparison: &Comparison, place: Option<&Path>) -> Result<(), Failure> {
+    if args.json {
+        return print_exact(&answer(comparison, place));
+    }
+    announce(&comparison.notes)?;
+    show(comparison, args.output.wide)
 }
 
 /// The session beside the stack, new in each run.

@@ -42,10 +42,11 @@ pub(crate) struct ReproduceArgs {
     /// e.g. "Table 4"
     #[arg(long, value_name = "N")]
     pub(crate) figure: Option<String>,
-    /// Number of seeds, at least 3 for an interval; more seeds give narrower intervals
+    /// Number of seeds, at least 3 for an interval; more seeds give narrower intervals [default:
+    /// the scenarios']
     #[arg(long, value_parser = clap::value_parser!(u32).range(3..))]
     pub(crate) runs: Option<u32>,
-    /// First seed, instead of the scenarios' own
+    /// First seed [default: the scenarios']
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=u64::MAX / 2))]
     pub(crate) seed: Option<u64>,
     /// Judge the claims in this many consecutive groups of seeds, from --seed on, and count the

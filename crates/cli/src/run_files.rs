@@ -21,7 +21,7 @@ pub(crate) struct RunFileArgs {
     /// A record of each slot, likewise
     #[arg(long, value_name = "FILE")]
     pub(crate) slots: Option<PathBuf>,
-    /// Form of --packets and --slots, whatever their names end in: parquet, csv, jsonl
+    /// Form of --packets and --slots: parquet, csv, jsonl [default: what their names end in]
     #[arg(long, value_name = "FORM")]
     pub(crate) format: Option<String>,
     /// A capture for Wireshark, one interface for each layer

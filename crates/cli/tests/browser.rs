@@ -300,12 +300,15 @@ fn every_figure_shows_on_a_desk_on_a_phone_and_on_paper() {
 fn the_report_of_a_demonstration_is_small_and_names_no_other_place() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
-        .args(["demo", "--quiet", "--out"])
+        .args(["demo", "--quiet", "--json", "--out"])
         .arg(folder.path())
         .env_remove("JUSTFULL_DATA")
         .output()
         .expect("the program starts");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let answer: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert_eq!(answer["folder"].as_str(), folder.path().to_str());
+    assert_eq!(answer["rows"].as_array().map(Vec::len), Some(30), "methods, flows and seeds");
     let bytes = size_of(folder.path());
     assert!(bytes < MOST_BYTES, "{bytes} bytes");
     let report = folder.path().join("report.html");

@@ -33,8 +33,8 @@ fn lines(file: &Path) -> usize {
 fn methods_and_repeats_come_into_one_folder_that_compares_with_a_simulated_one() {
     let test = "methods_and_repeats_come_into_one_folder_that_compares_with_a_simulated_one";
     room(test, |folder| {
-        let words =
-            "--runs 2 --duration 2500ms --set warmup=500ms --flows --out live --pcapng p.pcapng";
+        let words = "--runs 2 --duration 2500ms --set warmup=500ms --flows --json --out live \
+                     --pcapng p.pcapng";
         let mut words: Vec<&str> = words.split(' ').collect();
         let command = "echo >>ran; sleep 100";
         words.extend(["--serve", "echo >>served; sleep 100", "--", "sh", "-c", command]);
@@ -60,18 +60,18 @@ fn methods_and_repeats_come_into_one_folder_that_compares_with_a_simulated_one()
         for file in ["report.html", "runs.csv", "runs.jsonl", "manifest.json"] {
             assert!(out.join(file).is_file(), "{file}: {:?}", files(&out));
         }
+        let answer: Value = serde_json::from_str(&done.stdout).expect("JSON");
+        assert_eq!(answer["folder"], "live");
         for (method, seed) in runs {
             let capture = fs::metadata(folder.join(format!("p-{method}-seed{seed}.pcapng")));
             assert!(capture.is_ok_and(|file| file.len() > 10_000), "{method} {seed}");
             // Once for each run, or once for all.
-            let note = format!("note: {method}, seed {seed}: woken every");
-            assert!(done.stdout.contains(&note), "{}", done.stdout);
+            let note = format!("{method}, seed {seed}: woken every");
+            assert!(answer["notes"].to_string().contains(&note), "{}", answer["notes"]);
         }
-        let rows = |method: &str| {
-            let of = |line: &&str| line.trim_start().starts_with(method);
-            done.stdout.lines().filter(of).count()
-        };
-        assert!(rows("Vanilla") >= 1 && rows("CoDel") >= 1, "{}", done.stdout);
+        let rows = answer["rows"].as_array().expect("a list");
+        let of = |method: &str| rows.iter().filter(|row| row["method"] == method).count();
+        assert_eq!([of("Vanilla"), of("CoDel")], [4, 4], "flows and seeds");
 
         sh(&format!(
             "cd {} && {JUSTFULL} check live && {JUSTFULL} run live-lte -q --method Vanilla \

@@ -142,10 +142,10 @@ pub(crate) struct MakeArgs {
 pub(crate) struct AddArgs {
     #[command(flatten)]
     pub(crate) run: MakeArgs,
-    /// Raise the number of seeds of each case to N
+    /// Raise the number of seeds of each case to N [default: the file's]
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// Raise the maximum number of seeds of a case with a target to N
+    /// Raise the maximum number of seeds of a case with a target to N [default: the file's]
     #[arg(long, value_name = "N")]
     pub(crate) most: Option<u64>,
     /// Another method; may be given several times

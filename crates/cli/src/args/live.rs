@@ -124,6 +124,9 @@ pub(crate) struct LiveArgs {
     /// Exit with 0 even if slots were late
     #[arg(long)]
     pub(crate) allow_late: bool,
+    /// Print JSON instead of tables: notes, the folder, missing runs, the rows of runs.jsonl
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Only check the abilities of this machine
     #[arg(long)]
     pub(crate) check: bool,

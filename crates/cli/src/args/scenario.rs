@@ -6,7 +6,8 @@ use clap::Args;
 // Which scenario, and how.
 #[derive(Args)]
 pub(crate) struct ScenarioArgs {
-    /// Variant: sound, or one that the file defines (T20: as-published, as-released)
+    /// Variant: sound, or one that the file defines (T20: as-published, as-released) [default: the
+    /// file's, else sound]
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
     /// Switch of the file to turn on; may be given several times
@@ -33,8 +34,8 @@ pub(crate) struct ScenarioArgs {
 // A grid of settings.
 #[derive(Args, Default)]
 pub(crate) struct GridArgs {
-    /// A setting and its values, e.g. rlc.queue.limit=[1MB, 10MB], instead of the file's sweep;
-    /// with several settings all combinations run
+    /// A setting and its values, e.g. rlc.queue.limit=[1MB, 10MB]; with several settings all
+    /// combinations run [default: the file's sweep]
     #[arg(long = "grid", value_name = "PATH=[VALUE, ...]", add = complete::paths_of_settings())]
     pub(crate) axes: Vec<String>,
 }
