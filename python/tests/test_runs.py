@@ -134,8 +134,12 @@ def test_mistakes_name_file_field_value_and_what_is_allowed() -> None:
     assert (caught.value.file, caught.value.line) == ("scenario.toml", 2)
     with pytest.raises(jf.ScenarioError, match="did you mean t20-individual"):
         jf.scenario("t20-indvidual")
-    with pytest.raises(jf.ScenarioError, match="--method"):
+    with pytest.raises(jf.ScenarioError, match="field `methods`: found NoSuch"):
         cell.run(["NoSuch"])
+    with pytest.raises(jf.ScenarioError, match="field `seeds`: found 0"):
+        cell.run(seeds=0)
+    with pytest.raises(jf.ScenarioError, match=r"field `duration` \(set by set\(\)\)"):
+        cell.set(duration="x")
     with pytest.raises(jf.ArgumentError, match="64 bits"):
         cell.set(seed=2**70)
     with pytest.raises(jf.ArgumentError, match="a bool, a number"):

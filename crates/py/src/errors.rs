@@ -22,6 +22,7 @@ fn raised(py: Python<'_>, class: &str, text: &str, attributes: &Bound<'_, PyDict
 
 /// A mistake in a scenario, with file, line, field, found value and allowed values.
 pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
+    let error = &in_words_of_python(error);
     let attributes = PyDict::new(py);
     let fill = || -> PyResult<()> {
         attributes.set_item("file", error.file.display().to_string())?;
@@ -36,6 +37,26 @@ pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
         Ok(()) => raised(py, "ScenarioError", &error.to_string(), &attributes),
         Err(error) => error,
     }
+}
+
+/// The same mistake, whose arguments have the names that they have in Python.
+fn in_words_of_python(error: &ScenarioError) -> ScenarioError {
+    let mut error = error.clone();
+    let argument = match error.field.as_str() {
+        "--method" => Some("methods"),
+        "--runs" | "--seed" => Some("seeds"),
+        "--variant" => Some("variant"),
+        "--switch" => Some("switches"),
+        "--grid" => Some("grid()"),
+        _ => None,
+    };
+    if let Some(argument) = argument {
+        error.field = argument.into();
+    }
+    if error.set_by == "--set" {
+        error.set_by = "set()".into();
+    }
+    error
 }
 
 /// The text of an exception, after the file and line that raised it.
