@@ -293,7 +293,7 @@ fn send(socket: &UdpSocket, to: &str, frame: &Frame<'_>, payload: &[u8]) {
 fn every_command_of_the_guide_to_f1_u_works_as_written() {
     room::room("every_command_of_the_guide_to_f1_u_works_as_written", |folder| {
         let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
-        let [install, run, watch, exchange, remove] = &blocks(F1U, "sh")[..] else {
+        let [install, end, run, watch, exchange, remove] = &blocks(F1U, "sh")[..] else {
             panic!("the guide's blocks of commands are others: {:?}", blocks(F1U, "sh"));
         };
         let text = blocks(F1U, "toml")[0].join("\n");
@@ -302,6 +302,11 @@ fn every_command_of_the_guide_to_f1_u_works_as_written() {
         let settings = Settings { file: "f1u.toml", text: &text };
         let mut host = Shell::start(&chain, Path::new("/"), &work, &settings);
         assert!(host.run(install).ends_with("the box can run\n"));
+        // The settings for the host of an end are also right for a router.
+        host.run(end);
+        let check = "justfull f1u check --config here.toml";
+        let here = format!("sed 's/\"core\"/\"lo\"/' f1u.toml > here.toml; {check}");
+        assert!(host.run(&[here]).ends_with("the box can run\n"));
         host.run(run);
         let mut bearer = Bearer::start(&chain);
         let json = "justfull f1u status --json";

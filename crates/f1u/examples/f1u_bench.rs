@@ -85,6 +85,7 @@ fn plain() -> Outcome<()> {
         table: 27_239,
         priority: 100,
         prefixed: false,
+        end: None,
     };
     let mut detour = Detour::install(&config, false)?;
     let mut buffer = vec![0; 65_535];

@@ -1,9 +1,8 @@
 //! Tries the abilities of this host that the box needs.
 
 use crate::config::F1uConfig;
-use crate::service::detours;
-use justfull_net::{Capability, Copies, Detour, DetourConfig, router};
-use justfull_nru::gtpu;
+use crate::place::{conditions, copies, detours};
+use justfull_net::{Capability, Detour, DetourConfig};
 
 /// A name without an interface: no packet takes the detour of the trial.
 const NOWHERE: &str = "jf-trial";
@@ -11,28 +10,19 @@ const NOWHERE: &str = "jf-trial";
 /// Tries everything that the box needs. Nothing stays, and no packet takes another way.
 #[must_use]
 pub fn check(config: &F1uConfig) -> Vec<Capability> {
-    let named = |name, required, found| Capability { name, required, found };
-    vec![
-        named("interfaces", true, interfaces(config)),
-        named("copies of the downlink", true, copies(config)),
-        named("detour of the uplink", true, trial(config)),
-        named("forwarding", true, router::forwards(false)),
-        named("reverse path filter", true, router::lets_detours_back([])),
-    ]
+    let named = |name, found| Capability { name, required: true, found };
+    let mut all = conditions(config);
+    all.push(("copies of the downlink", copied(config)));
+    all.push(("detour of the uplink", trial(config)));
+    all.into_iter().map(|(name, found)| named(name, found)).collect()
 }
 
-fn interfaces(config: &F1uConfig) -> Result<String, String> {
+fn copied(config: &F1uConfig) -> Result<String, String> {
     let place = &config.place;
-    router::interfaces_exist([("place.cu_up", &*place.cu_up), ("place.du", &*place.du)])?;
-    Ok(format!("{} to the CU-UPs, {} to the DUs", place.cu_up, place.du))
-}
-
-fn copies(config: &F1uConfig) -> Result<String, String> {
-    if config.place.cu_up == config.place.du || detours(config).len() > 1 {
+    if place.cu_up == place.du || detours(config).len() > 1 {
         return Ok("none: both directions take the detour".into());
     }
-    let opened = Copies::open(&config.place.cu_up, gtpu::PORT);
-    opened.map(|_| "a packet socket with a filter".into()).map_err(|e| e.reason)
+    copies(place).map(|_| "a packet socket with a filter".into()).map_err(|e| e.reason)
 }
 
 fn trial(config: &F1uConfig) -> Result<String, String> {

@@ -1,6 +1,7 @@
 //! The configuration file of the box: TOML, checked completely before anything is installed.
 
 use justfull_base::{Bytes, ConfigError, Duration, table};
+use justfull_net::LOOPBACK;
 use justfull_net::router::is_interface_name;
 use justfull_ran::limiter::{Bdp5gConfig, LimiterConfig};
 use justfull_trace::settings::{self, FileError};
@@ -11,15 +12,16 @@ use std::path::Path;
 const LIMITERS: [&str; 4] = ["unlimited", "fixed", "bdp_5g", "drql"];
 
 table! {
-    /// The interfaces of the host on which F1-U passes.
+    /// The interfaces of the host on which F1-U passes. The host may be an end itself.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct PlaceConfig with Default {
-        /// Interface at which the CU-UPs' packets arrive.
+        /// Interface at which the CU-UPs' packets arrive; lo if the CU-UP is on this host.
         cu_up: String = String::new(),
             rule("the name of an interface, of 1 to 15 bytes without blanks", |c| is_interface_name(&c.cu_up)),
             "user data is read there";
-        /// Interface at which the DUs' packets arrive; it may be the same.
+        /// Interface at which the DUs' packets arrive; it may be the same, and lo if the DU is on
+        /// this host.
         du: String = String::new(),
             rule("the name of an interface, of 1 to 15 bytes without blanks", |c| is_interface_name(&c.du)),
             "delivery statuses are changed there";
@@ -122,6 +124,18 @@ table! {
         pacer: PacerConfig = PacerConfig::default();
         /// The interfaces for its operator.
         operation: OperationConfig = OperationConfig::default();
+    }
+}
+
+impl PlaceConfig {
+    /// The interface to the other end, if the DU or the CU-UP is on this host; `lo` if both are.
+    #[must_use]
+    pub fn end(&self) -> Option<&str> {
+        match (self.cu_up == LOOPBACK, self.du == LOOPBACK) {
+            (false, false) => None,
+            (true, _) => Some(&self.du),
+            (false, true) => Some(&self.cu_up),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod ask;
 mod check;
 mod config;
 pub mod machine;
+mod place;
 mod service;
 mod status;
 

@@ -1,14 +1,14 @@
 //! The box in service: one thread that reads copies of the downlink and the detour of the uplink.
 
 use crate::ask::{Ask, Asker, What, ask};
-use crate::config::{F1uConfig, PlaceConfig};
+use crate::config::F1uConfig;
 use crate::machine::{Machine, Verdict};
+use crate::place;
 use crate::status::{self, Seen, Totals};
 use justfull_base::{Duration, Instant};
 use justfull_net::clock::{Clock, SlotClock};
 use justfull_net::questions::Servers;
-use justfull_net::{Copies, Detour, DetourConfig, Port, Stop, SystemError, router};
-use justfull_nru::gtpu;
+use justfull_net::{Copies, Detour, Port, Stop, SystemError};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -71,27 +71,6 @@ impl Downlink {
     }
 }
 
-/// The detours of a place: the uplink's, and the downlink's.
-fn both(place: &PlaceConfig) -> [DetourConfig; 2] {
-    let detour = |device: &str, incoming: &str, table| DetourConfig {
-        device: device.into(),
-        incoming: incoming.into(),
-        port: gtpu::PORT,
-        table,
-        priority: place.priority,
-        prefixed: false,
-    };
-    let down = detour("jff1d", &place.cu_up, place.table + 1);
-    [detour("jff1u", &place.du, place.table), down]
-}
-
-/// The detours of a configuration: the uplink's, and the downlink's if user data may wait.
-pub(crate) fn detours(config: &F1uConfig) -> Vec<DetourConfig> {
-    let both = Vec::from(both(&config.place));
-    let down = !config.hold.time.is_zero() && config.place.cu_up != config.place.du;
-    both.into_iter().take(1 + usize::from(down)).collect()
-}
-
 /// Runs the box of `config` in the network namespace of the calling thread, until SIGTERM or
 /// SIGINT; calls `ready` once it gets packets. With `takeover` it takes the place of the box at
 /// `operation.socket`, which then ends: no packet is lost, and bearers are found anew.
@@ -114,7 +93,7 @@ pub fn run(config: &F1uConfig, takeover: bool, ready: impl FnOnce()) -> Result<(
         return Err(SystemError::new(doing, "another box serves it; --takeover takes its place"));
     }
     let machine = Machine::new(config).map_err(|e| SystemError::new("start the box", e))?;
-    let PlaceOf { downlink, detour } = place(config, takeover)?;
+    let PlaceOf { downlink, detour } = install(config, takeover)?;
     let mut service = Service {
         machine,
         totals: Totals::default(),
@@ -155,22 +134,19 @@ struct PlaceOf {
     detour: Detour,
 }
 
-fn place(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
-    let (place, detours) = (&config.place, detours(config));
-    router::can_detour(&place.du)?;
+fn install(config: &F1uConfig, takeover: bool) -> Result<PlaceOf, SystemError> {
+    let (place, detours) = (&config.place, place::detours(config));
+    place::is_ready(config)?;
     // The kernel closes the files of a killed process in reverse order: no status may pass
     // unbounded while user data still goes to a device without a reader.
     let detour = Detour::install(&detours[0], takeover)?;
     let downlink = match detours.get(1) {
-        Some(detour) => {
-            router::can_detour(&place.cu_up)?;
-            Downlink::Detour(Detour::install(detour, takeover)?)
-        }
+        Some(detour) => Downlink::Detour(Detour::install(detour, takeover)?),
         None if place.cu_up == place.du => Downlink::Uplinks,
         None => {
-            let copies = Copies::open(&place.cu_up, gtpu::PORT)?;
+            let copies = place::copies(place)?;
             // An earlier box may have routed user data to its device, which ends with that box.
-            Detour::remove(&both(place)[1])?;
+            Detour::remove(&place::both(place)[1])?;
             Downlink::Copies(copies)
         }
     };

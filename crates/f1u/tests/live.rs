@@ -1,6 +1,8 @@
-//! The box between two hosts, with real packets: a CU-UP and a DU in namespaces, and a host that
-//! routes between them.
+//! The box with real packets: a CU-UP and a DU in namespaces, and a host that routes between them.
+//! The box is on this host, or on the host of an end.
 
+#[path = "live/at_an_end.rs"]
+mod at_an_end;
 #[expect(dead_code, reason = "the tests in virtual time use the rest")]
 mod cell;
 
@@ -41,11 +43,11 @@ fn as_box() {
     justfull_f1u::run(&config, takeover, || println!("ready")).expect("it runs");
 }
 
-/// A box in the middle. Dropping it kills it.
-struct Middle(Child);
+/// A running box. Dropping it kills it.
+struct Running(Child);
 
-impl Middle {
-    fn start(chain: &Chain, file: &Path, takeover: bool) -> Self {
+impl Running {
+    fn start(chain: &Chain, place: Place, file: &Path, takeover: bool) -> Self {
         let spawn = || {
             let mut command = Command::new(std::env::current_exe()?);
             command.args(["as_box", "--exact", "--nocapture"]).env(ROLE, file);
@@ -54,7 +56,7 @@ impl Middle {
             }
             command.stdout(Stdio::null()).spawn()
         };
-        Self(chain.inside(Place::Middle, spawn).expect("it starts"))
+        Self(chain.inside(place, spawn).expect("it starts"))
     }
 
     fn signal(&self, signal: Signal) {
@@ -63,7 +65,7 @@ impl Middle {
     }
 }
 
-impl Drop for Middle {
+impl Drop for Running {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _gone = self.0.kill();
@@ -110,7 +112,12 @@ struct Measured {
 
 impl Ends {
     fn new(chain: &Chain, above: Above) -> Self {
-        let sockets = [socket(chain, Place::Server, CU_UP), socket(chain, Place::Ue, DU)];
+        Self::at(chain, Place::Server, Place::Ue, above)
+    }
+
+    /// With the CU-UP and the DU at these places.
+    fn at(chain: &Chain, cu_up: Place, du: Place, above: Above) -> Self {
+        let sockets = [socket(chain, cu_up, CU_UP), socket(chain, du, DU)];
         let clock = SlotClock::start().expect("a clock");
         Self {
             sockets,
@@ -223,10 +230,22 @@ fn median(measured: &Measured) -> Duration {
 }
 
 fn configuration(folder: &Path, more: &str) -> PathBuf {
+    configuration_at(folder, Interfaces { cu_up: CORE, du: RAN }, more)
+}
+
+/// `place.cu_up` and `place.du` of a configuration.
+#[derive(Clone, Copy)]
+struct Interfaces {
+    cu_up: &'static str,
+    du: &'static str,
+}
+
+fn configuration_at(folder: &Path, interfaces: Interfaces, more: &str) -> PathBuf {
+    let Interfaces { cu_up, du } = interfaces;
     let file = folder.join("f1u.toml");
     let socket = folder.join("socket");
     let text = format!(
-        "[place]\ncu_up = {CORE:?}\ndu = {RAN:?}\n[operation]\nsocket = {:?}\n{more}",
+        "[place]\ncu_up = {cu_up:?}\ndu = {du:?}\n[operation]\nsocket = {:?}\n{more}",
         socket.display().to_string()
     );
     std::fs::write(&file, text).expect("it writes");
@@ -278,7 +297,7 @@ fn a_box_empties_the_rlc_and_its_death_and_takeover_lose_no_user_data() {
     println!("without: RLC {} B, call {}", ends.du.queued, median(&plain));
     assert!(ends.du.queued > 5_000_000, "{}", ends.du.queued);
 
-    let first = Middle::start(&chain, &file, false);
+    let first = Running::start(&chain, Place::Middle, &file, false);
     let device = until_ready(&mut ends, folder.path(), None);
     // The packets queued before leave first.
     ends.run(Duration::from_millis(3_200));
@@ -298,13 +317,13 @@ fn a_box_empties_the_rlc_and_its_death_and_takeover_lose_no_user_data() {
     assert!(unbounded(&ends), "the DU's size reaches the CU-UP again");
     assert!(after.frames > 200, "traffic goes on: {} frames", after.frames);
 
-    let second = Middle::start(&chain, &file, false);
+    let second = Running::start(&chain, Place::Middle, &file, false);
     let device = until_ready(&mut ends, folder.path(), Some(&device));
     // The box has a bearer's numbers once the DU transmits packets that passed the box: the queue
     // must empty twice.
     ends.run(Duration::from_millis(3_400));
     assert!(!unbounded(&ends) && ends.du.queued < 100_000, "{}", ends.du.queued);
-    let third = Middle::start(&chain, &file, true);
+    let third = Running::start(&chain, Place::Middle, &file, true);
     let (sent, heard) = (ends.statuses, ends.cu_up.statuses);
     let last = until_ready(&mut ends, folder.path(), Some(&device));
     ends.run(Duration::from_millis(300));
@@ -346,14 +365,14 @@ fn user_data_in_the_box_leaves_at_a_takeover_and_at_its_end_and_a_kill_loses_no_
     let more = "[hold]\ntime = \"20ms\"\nbearer = \"200kB\"\n[pacer]\ninterval = \"1ms\"\n";
     let file = configuration(folder.path(), more);
     let mut ends = Ends::new(&chain, Above::Drops);
-    let first = Middle::start(&chain, &file, false);
+    let first = Running::start(&chain, Place::Middle, &file, false);
     let device = until_ready(&mut ends, folder.path(), None);
     let found = until_holding(&mut ends, folder.path());
     println!("holding: {found}");
     let (through, user_data) = (&found["detour"]["passed_down"], &found["frames"]["user_data"]);
     assert!(through.as_u64() >= user_data.as_u64(), "user data takes the detour: {found}");
 
-    let second = Middle::start(&chain, &file, true);
+    let second = Running::start(&chain, Place::Middle, &file, true);
     let device = until_ready(&mut ends, folder.path(), Some(&device));
     until_holding(&mut ends, folder.path());
     assert_eq!((ends.missing(), ends.du.dropped), (0, 0), "a takeover loses nothing");
@@ -367,7 +386,7 @@ fn user_data_in_the_box_leaves_at_a_takeover_and_at_its_end_and_a_kill_loses_no_
     assert!(lost > 0 && lost < 2 * 200_000 / BULK as u64, "{lost}");
     assert!(unbounded(&ends) && after.frames > 100, "traffic goes on: {} frames", after.frames);
 
-    let third = Middle::start(&chain, &file, false);
+    let third = Running::start(&chain, Place::Middle, &file, false);
     until_ready(&mut ends, folder.path(), Some(&device));
     until_holding(&mut ends, folder.path());
     third.signal(Signal::SIGTERM);
@@ -377,12 +396,20 @@ fn user_data_in_the_box_leaves_at_a_takeover_and_at_its_end_and_a_kill_loses_no_
     drop((first, third));
 }
 
-/// The rules of a box in the middle.
-fn rules(chain: &Chain) -> usize {
-    let ip = || Command::new("ip").args(["rule", "show"]).output();
-    let output = chain.inside(Place::Middle, ip).expect("ip runs");
-    String::from_utf8_lossy(&output.stdout).lines().filter(|rule| rule.contains("dport")).count()
+/// Runs a command on a host of the chain, and returns its output.
+fn at(chain: &Chain, place: Place, command: &str) -> String {
+    let shell = || Command::new("sh").args(["-ec", command]).output();
+    let output = chain.inside(place, shell).expect("it starts");
+    assert!(output.status.success(), "{command}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
+
+/// The rules of a box.
+fn rules(chain: &Chain, place: Place) -> usize {
+    at(chain, place, "ip rule show").lines().filter(|rule| rule.contains("dport")).count()
+}
+
+const LOOSE: &str = "echo 2 > /proc/sys/net/ipv4/conf/all/rp_filter";
 
 #[test]
 fn a_takeover_by_a_box_without_user_data_of_its_own_loses_none_and_leaves_no_rule() {
@@ -391,17 +418,19 @@ fn a_takeover_by_a_box_without_user_data_of_its_own_loses_none_and_leaves_no_rul
         return;
     }
     let chain = Chain::build(1, Mtus::ETHERNET).expect("three hosts");
+    // A filter that is loose for all devices lets the detours back.
+    at(&chain, Place::Middle, LOOSE);
     let folder = tempfile::tempdir().expect("a folder");
     let file = configuration(folder.path(), "[hold]\ntime = \"20ms\"\n");
     let mut ends = Ends::new(&chain, Above::Drops);
-    let first = Middle::start(&chain, &file, false);
+    let first = Running::start(&chain, Place::Middle, &file, false);
     let device = until_ready(&mut ends, folder.path(), None);
     until_holding(&mut ends, folder.path());
-    assert_eq!(rules(&chain), 2);
-    let second = Middle::start(&chain, &configuration(folder.path(), ""), true);
+    assert_eq!(rules(&chain, Place::Middle), 2);
+    let second = Running::start(&chain, Place::Middle, &configuration(folder.path(), ""), true);
     until_ready(&mut ends, folder.path(), Some(&device));
     ends.run(Duration::from_millis(300));
     assert_eq!((ends.missing(), ends.du.dropped), (0, 0), "no user data was lost");
-    assert_eq!(rules(&chain), 1, "the uplink's alone");
+    assert_eq!(rules(&chain, Place::Middle), 1, "the uplink's alone");
     drop((first, second));
 }

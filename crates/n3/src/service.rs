@@ -57,6 +57,7 @@ pub(crate) fn detours(config: &N3Config) -> [DetourConfig; 2] {
         table,
         priority: place.priority,
         prefixed: true,
+        end: None,
     };
     [detour("jfn3u", &place.ran, place.table), detour("jfn3d", &place.core, place.table + 1)]
 }

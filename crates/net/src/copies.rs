@@ -1,5 +1,5 @@
-//! Copies of packets that arrive at an interface (packet(7)): UDP datagrams to one port, or IPsec
-//! packets. The kernel forwards the originals, whatever happens here.
+//! Copies of packets that arrive at an interface or leave it (packet(7)): UDP datagrams to one
+//! port, or IPsec packets. The kernel forwards the originals, whatever happens here.
 
 use std::io;
 use std::io::Read;
@@ -34,6 +34,8 @@ const AND: u16 = 0x54;
 const EQUAL: u16 = 0x15;
 const ANY_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
+/// Where the kernel has a packet's type: `SKF_AD_OFF + SKF_AD_PKTTYPE`.
+const PACKET_TYPE: u32 = 0xffff_f004;
 
 /// Accepts unfragmented UDP to `port`, in IPv4, and in IPv6 without extension headers. Offsets are
 /// from the IP header on.
@@ -104,7 +106,22 @@ impl Copies {
     /// # Errors
     /// There is no such interface, or `CAP_NET_RAW` is missing.
     pub fn open(name: &str, port: u16) -> Result<Self, SystemError> {
-        Self::filtered(name, &filter(port))
+        Self::filtered(name, &filter(port), true)
+    }
+
+    /// Begins to copy the UDP datagrams to `port` that leave the interface `name`.
+    ///
+    /// # Errors
+    /// As for [`Copies::open`].
+    pub fn open_leaving(name: &str, port: u16) -> Result<Self, SystemError> {
+        let step = SockFilter::new;
+        let leaving = [
+            step(LOAD_BYTE, 0, 0, PACKET_TYPE),
+            step(EQUAL, 1, 0, u32::from(libc::PACKET_OUTGOING)),
+            step(RETURN, 0, 0, 0),
+        ];
+        let filter: Vec<SockFilter> = leaving.into_iter().chain(filter(port)).collect();
+        Self::filtered(name, &filter, false)
     }
 
     /// Begins to copy the first 64 bytes of each IPsec packet that arrives at the interface `name`.
@@ -112,12 +129,12 @@ impl Copies {
     /// # Errors
     /// As for [`Copies::open`].
     pub fn open_esp(name: &str) -> Result<Self, SystemError> {
-        Self::filtered(name, &esp())
+        Self::filtered(name, &esp(), true)
     }
 
-    fn filtered(name: &str, filter: &[SockFilter]) -> Result<Self, SystemError> {
-        let refuse =
-            |reason: String| SystemError::new(format!("copy what arrives at {name}"), reason);
+    /// Copies what the filter accepts, of arriving packets or of all.
+    fn filtered(name: &str, filter: &[SockFilter], arriving: bool) -> Result<Self, SystemError> {
+        let refuse = |reason: String| SystemError::new(format!("copy packets at {name}"), reason);
         let index =
             if_nametoindex(name).map_err(|_none| refuse("there is no such interface".into()))?;
         let index = i32::try_from(index).map_err(|error| refuse(error.to_string()))?;
@@ -125,7 +142,7 @@ impl Copies {
             // Without a protocol nothing is received until the socket is bound to its interface.
             let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
             let socket = socket(AddressFamily::Packet, SockType::Datagram, flags, None)?;
-            set(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
+            set(&socket, libc::PACKET_IGNORE_OUTGOING, &i32::from(arriving))?;
             if setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER).is_err() {
                 setsockopt(&socket, sockopt::RcvBuf, &RECEIVE_BUFFER)?;
             }

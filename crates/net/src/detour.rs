@@ -9,8 +9,12 @@
 //! rule then leads to an empty table and the kernel goes on to the next rule. So datagrams pass
 //! without the detour. A rule that stays is removed by the next start.
 //!
-//! Fragments without the port, and datagrams for this host itself, do not take the detour.
-//! Datagrams pass the forward hook of the firewall twice, and their TTL falls by two.
+//! Fragments without the port do not take the detour. Datagrams pass the forward hook of the
+//! firewall twice, and their TTL falls by two.
+//!
+//! This host may be an end of the path itself. Datagrams that it sends come from the interface
+//! `lo`. The kernel's rule for local addresses must be behind the detour's rule if the detour is
+//! for datagrams to this host ([`delivers_behind`](crate::routing::delivers_behind)).
 
 use std::fs;
 use std::io::{self, IoSlice};
@@ -19,11 +23,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::route::{
-    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage, RulePortRange};
 use netlink_packet_route::{IpProtocol, RouteNetlinkMessage};
 use nix::errno::Errno;
+use nix::ifaddrs::getifaddrs;
 
 use crate::netlink::{LinkName, Netlink, family, index_of};
 use crate::policy::{OURS, families};
@@ -31,6 +36,12 @@ use crate::privilege::with_capability;
 use crate::tun::Tun;
 use crate::{MAX_MTU, Port, SystemError};
 
+/// The interface of packets that this host sends.
+pub const LOOPBACK: &str = "lo";
+/// The settings by which the kernel takes datagrams back that have other devices' addresses, or
+/// addresses of this host, and forwards them. The last one is for 127.0.0.0/8.
+const RETURN: [(&str, &str); 4] =
+    [("rp_filter", "0"), ("accept_local", "1"), ("forwarding", "1"), ("route_localnet", "1")];
 /// Length of the device's queue in packets: 40 ms of 250 000 packets a second.
 const QUEUE_PACKETS: u32 = 10_000;
 /// More equal rules than were ever left; it bounds a loop.
@@ -51,6 +62,9 @@ pub struct DetourConfig {
     pub priority: u32,
     /// Each packet has a [prefix](crate::OFFLOAD_PREFIX), and may hold several datagrams.
     pub prefixed: bool,
+    /// The interface to the other end, if this host is an end: `lo` if it is both. Only IPv4 then
+    /// takes the detour, since forwarding of IPv6 is a setting of the whole host.
+    pub end: Option<String>,
 }
 
 /// See the module's page. Dropping it removes the rule, then the device.
@@ -100,19 +114,22 @@ impl Detour {
         let (netlink, config) = (Netlink::open()?, config.clone());
         let mut detour = Self { netlink, config, tun, owned: !replace, joins };
         let index = index_of(&name)?;
-        detour.netlink.shape(index, mtu(&detour.config.incoming), QUEUE_PACKETS)?;
-        // A datagram comes back from the device with another's source address.
-        let filter = format!("/proc/sys/net/ipv4/conf/{}/rp_filter", name.as_str());
-        fs::write(filter, "0")?;
+        detour.netlink.shape(index, detour.config.mtu(), QUEUE_PACKETS)?;
+        let inside = detour.config.end.as_deref() == Some(LOOPBACK);
+        for (setting, value) in RETURN.into_iter().take(3 + usize::from(inside)) {
+            fs::write(format!("/proc/sys/net/ipv4/conf/{}/{setting}", name.as_str()), value)?;
+        }
+        // A loose filter of all devices lets nothing pass from a device without an address.
+        detour.netlink.add_dummy(index)?;
         detour.netlink.up(index)?;
-        for address in families() {
+        for address in detour.config.families() {
             let flags = if replace { NLM_F_REPLACE } else { 0 };
             let route = RouteNetlinkMessage::NewRoute(detour.route(address, index));
             detour.netlink.request(route, NLM_F_CREATE | flags)?;
         }
         detour.config.remove_rules(&mut detour.netlink)?;
         detour.owned = true;
-        for address in families() {
+        for address in detour.config.families() {
             let rule = RouteNetlinkMessage::NewRule(detour.config.rule(address));
             detour.netlink.request(rule, NLM_F_CREATE | NLM_F_EXCL)?;
         }
@@ -159,11 +176,35 @@ impl Detour {
         };
         message.attributes =
             vec![RouteAttribute::Oif(device), RouteAttribute::Table(self.config.table)];
+        let source = self.config.source().map(RouteAttribute::PrefSource);
+        message.attributes.extend(source);
         message
     }
 }
 
 impl DetourConfig {
+    /// The families whose datagrams take the detour.
+    fn families(&self) -> impl Iterator<Item = IpAddr> {
+        families().filter(|address| address.is_ipv4() || self.end.is_none())
+    }
+
+    /// The MTU of the interface to the other end, or where datagrams arrive; of one that does not
+    /// exist, Ethernet's.
+    fn mtu(&self) -> u32 {
+        let name = self.end.as_ref().unwrap_or(&self.incoming);
+        let text = fs::read_to_string(format!("/sys/class/net/{name}/mtu")).unwrap_or_default();
+        text.trim().parse().unwrap_or(1_500).min(MAX_MTU)
+    }
+
+    /// The source of datagrams from sockets of this host without an address of their own, as
+    /// without the detour: the first address of the interface to the other end.
+    fn source(&self) -> Option<RouteAddress> {
+        let end = self.end.as_ref().filter(|end| self.incoming == LOOPBACK && *end != LOOPBACK)?;
+        let mut addresses = getifaddrs().ok()?.filter(|one| one.interface_name == *end);
+        let first = addresses.find_map(|one| Some(one.address?.as_sockaddr_in()?.ip()))?;
+        Some(RouteAddress::Inet(first))
+    }
+
     /// Removes equal rules, of this process or of one that was killed.
     fn remove_rules(&self, netlink: &mut Netlink) -> io::Result<()> {
         for address in families() {
@@ -182,7 +223,7 @@ impl DetourConfig {
     }
 
     fn rule(&self, address: IpAddr) -> RuleMessage {
-        let DetourConfig { incoming, port, table, priority, .. } = self;
+        let Self { incoming, port, table, priority, .. } = self;
         let mut message = RuleMessage::default();
         message.header.family = family(address);
         message.header.action = RuleAction::ToTable;
@@ -196,12 +237,6 @@ impl DetourConfig {
         ];
         message
     }
-}
-
-/// The MTU of an interface; of one that does not exist, Ethernet's.
-fn mtu(interface: &str) -> u32 {
-    let text = fs::read_to_string(format!("/sys/class/net/{interface}/mtu")).unwrap_or_default();
-    text.trim().parse().unwrap_or(1_500).min(MAX_MTU)
 }
 
 impl Port for Detour {

@@ -11,7 +11,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::path::Path;
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
@@ -23,7 +23,7 @@ use nix::sched::{CloneFlags, setns};
 
 use crate::SystemError;
 use crate::namespace::Namespace;
-use crate::netlink::{LinkName, Netlink, family, index_of};
+use crate::netlink::{DUMMY, LinkName, Netlink, family, index_of};
 use crate::policy::families;
 use crate::prefix::Prefix;
 use crate::privilege::with_capability;
@@ -41,8 +41,6 @@ const JOINED_BYTES: u32 = 60_000;
 const JOINED_SEGMENTS: u32 = 64;
 /// Length of the devices' queues in packets.
 const QUEUE_PACKETS: u32 = 10_000;
-/// The source address of ICMP errors of a router without an address (RFC 7600 section 4.8).
-const DUMMY: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
 
 /// See the module's page.
 #[derive(Debug)]

@@ -40,7 +40,7 @@ pub use attach::{Attached, Attachment, attach};
 pub use clients::{bounded_listener, client, victim};
 pub use command::Running;
 pub use copies::Copies;
-pub use detour::{Detour, DetourConfig};
+pub use detour::{Detour, DetourConfig, LOOPBACK};
 pub use domain::{Domain, Home};
 pub use error::SystemError;
 pub use host::Host;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
-use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
+use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage, AddressScope};
 use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
     LinkFlags, LinkInfo, LinkMessage,
@@ -31,6 +31,9 @@ use nix::sys::socket::{
 const ANSWER_BYTES: usize = 4096;
 /// Bytes of a part of a list.
 const LIST_BYTES: usize = 64 << 10;
+
+/// The address of a device that needs none of its own (RFC 7600 section 4.8).
+pub(super) const DUMMY: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
 
 /// The name of an interface: 1 to 15 bytes (`IFNAMSIZ` less the closing zero).
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -150,7 +153,17 @@ impl Netlink {
 
     /// Gives a link one address, alone in its prefix. An IPv6 address is usable at once (`nodad`).
     pub(super) fn add_address(&mut self, link: u32, address: IpAddr) -> io::Result<()> {
+        self.add_scoped(link, address, AddressScope::Universe)
+    }
+
+    /// Gives a link the address [`DUMMY`], which no packet of this host gets as its source.
+    pub(super) fn add_dummy(&mut self, link: u32) -> io::Result<()> {
+        self.add_scoped(link, DUMMY.into(), AddressScope::Host)
+    }
+
+    fn add_scoped(&mut self, link: u32, address: IpAddr, scope: AddressScope) -> io::Result<()> {
         let mut message = AddressMessage::default();
+        message.header.scope = scope;
         message.header.family = family(address);
         message.header.prefix_len = host_prefix(address);
         message.header.index = link;

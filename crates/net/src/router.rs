@@ -77,18 +77,34 @@ pub fn forwards(also_v6: bool) -> Result<String, String> {
     Err(format!("{} must be 1: this host is a router between both sides", off.join(" and ")))
 }
 
+/// Checks that the kernel forwards IPv4 packets that arrive at the interface `name`.
+///
+/// # Errors
+/// The setting that must change.
+pub fn forwards_from(name: &str) -> Result<String, String> {
+    match setting(&format!("ipv4/conf/{name}/forwarding")).as_deref() {
+        Some("1") => Ok(format!("on at {name}")),
+        _ => Err(format!(
+            "net.ipv4.conf.{name}.forwarding must be 1: the kernel forwards into the detour"
+        )),
+    }
+}
+
 /// Checks that no reverse path filter of `interfaces`, or of all, is strict: it drops packets that
-/// arrive where no answer to them leaves, such as the packets that come back from a detour.
+/// arrive where no answer to them leaves, such as the packets that come back from a detour. The
+/// larger one of an interface's number and the number of all holds (ip-sysctl.rst).
 ///
 /// # Errors
 /// The strict ones.
 pub fn lets_detours_back<'a>(
     interfaces: impl IntoIterator<Item = &'a str>,
 ) -> Result<String, String> {
+    let number = |name: &str| setting(&format!("ipv4/conf/{name}/rp_filter"));
+    let loose = number("all").as_deref() == Some("2");
     let strict: Vec<String> = interfaces
         .into_iter()
         .chain(["all"])
-        .filter(|name| setting(&format!("ipv4/conf/{name}/rp_filter")).as_deref() == Some("1"))
+        .filter(|name| !loose && number(name).as_deref() == Some("1"))
         .map(|name| format!("net.ipv4.conf.{name}.rp_filter"))
         .collect();
     if strict.is_empty() {

@@ -4,12 +4,12 @@ use std::io;
 use std::net::IpAddr;
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
-use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteType,
 };
 use netlink_packet_route::rule::{RuleAttribute, RuleFlags, RuleMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::net::if_::if_nametoindex;
 
 use crate::Prefix;
@@ -147,6 +147,39 @@ pub fn rules_before(priority: u32, packet: &Packet) -> io::Result<Vec<PolicyRule
 
 /// The table of local addresses.
 const LOCAL: u32 = 255;
+
+/// Checks that packets to this host's own IPv4 addresses can take a detour whose rule has
+/// `priority`: the kernel's rule for the table of local addresses must be behind it.
+///
+/// # Errors
+/// The commands that move the kernel's rule.
+pub fn delivers_behind(priority: u32) -> Result<String, String> {
+    let found = local_rule().map_err(|e| e.to_string())?;
+    let Some(local) = found.filter(|local| *local <= priority) else {
+        return Ok("behind the detour".into());
+    };
+    let add = "ip rule add priority 32765 table local";
+    Err(format!(
+        "rule {local} delivers packets to this host before a detour with priority {priority}; \
+         move it: {add} && ip rule delete priority {local}"
+    ))
+}
+
+/// The least priority of a rule that looks up IPv4 packets in the table of local addresses; none if
+/// there is no such rule.
+fn local_rule() -> io::Result<Option<u32>> {
+    let mut message = RuleMessage::default();
+    message.header.family = AddressFamily::Inet;
+    let listed = Netlink::open()?.dump(RouteNetlinkMessage::GetRule(message))?;
+    let rules = listed.iter().filter_map(|one| match one {
+        RouteNetlinkMessage::NewRule(rule) => {
+            let local = rule.attributes.contains(&RuleAttribute::Table(LOCAL));
+            local.then(|| shown(rule).priority)
+        }
+        _ => None,
+    });
+    Ok(rules.min())
+}
 
 fn matches(rule: &RuleMessage, packet: &Packet) -> bool {
     let own = rule.attributes.iter().any(|attribute| {
