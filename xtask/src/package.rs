@@ -3,8 +3,9 @@
 //! installed on a Debian of essential packages, runs `justfull demo` there as the user nobody and
 //! is removed without a trace; the static program runs `justfull demo` in an otherwise empty
 //! folder. The service of the `.deb` is upgraded under systemd. The C library has a `.deb` of its
-//! own, `libjustfull-dev`. The wheel is installed on a Debian with Python, and the container image
-//! is built and run. [`release`] adds the other files of a release.
+//! own, `libjustfull-dev`, with which the guide's commands compile and run an example. The wheel is
+//! installed on a Debian with Python, and the container image is built and run. [`release`] adds
+//! the other files of a release.
 
 mod image;
 mod library;
@@ -106,6 +107,7 @@ pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
     dist::fresh(&out)?;
     if wants(Part::Library) {
         let library = library::make(root, plan.profile, &version, &out)?;
+        library::attempt(root, &target, &library)?;
         println!("{}: {} B", library.display(), size(&library)?);
     }
     if wants(Part::Wheel) {

@@ -28,7 +28,9 @@ fn blocks(kind: &str) -> Vec<String> {
 #[test]
 fn every_command_of_the_base_station_page_works_as_written() {
     let home = tempfile::tempdir().expect("a folder");
-    let blocks = blocks("sh");
+    // `cargo xtask package` runs the commands that install a package.
+    let mut blocks = blocks("sh");
+    blocks.retain(|block| !block.starts_with("dpkg "));
     assert_eq!(blocks.len(), 5, "blocks of commands");
     let script = format!(
         "set -eu\n{}\necho \"decisions: $(wc -l < \"$HOME/decisions\")\"\n",
