@@ -25,5 +25,5 @@ pub(crate) use proxy::ProxyCommand;
 #[cfg(feature = "proxy")]
 pub(crate) use proxy::ProxyTopArgs;
 pub(crate) use rnis::RnisArgs;
-pub(crate) use scenario::{GridArgs, ScenarioArgs};
+pub(crate) use scenario::{GridArgs, PluginArgs, ScenarioArgs};
 use service::ConfigArgs;

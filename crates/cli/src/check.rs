@@ -1,10 +1,11 @@
 //! `check`.
 
-use crate::args::{GridArgs, ScenarioArgs};
+use crate::args::{GridArgs, PluginArgs, ScenarioArgs};
 use crate::check_folder;
 use crate::complete;
 use crate::failure::Failure;
 use crate::help::with_exit_status;
+use crate::plugins::Plugins;
 use crate::scenarios::{axes, chosen, data_dir, overrides, source};
 use crate::terminal::{print, print_exact, say};
 use clap::Args;
@@ -38,6 +39,8 @@ pub(crate) struct CheckArgs {
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
     pub(crate) grid: GridArgs,
+    #[command(flatten)]
+    pub(crate) plugins: PluginArgs,
 }
 
 /// Maximum number of mistakes printed for one file; JSON has all of them.
@@ -84,6 +87,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
         grid: axes(&args.grid)?,
         ..overrides(&args.scenario)?
     };
+    let plugins = Plugins::load(&args.plugins)?;
     let (mut wrong, mut folders, mut all) = (Vec::new(), Ok(()), Vec::new());
     for name in &args.files {
         if check_folder::is_folder(name) {
@@ -95,7 +99,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
             all.push(Found::Folder(found));
             continue;
         }
-        let found = check_file(name, &overrides);
+        let found = check_file(name, &overrides, &plugins);
         found.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
         if let Some(runs) = found.runs.as_ref().filter(|_| !args.json) {
             print(&table::printable(&in_words(&found.name, runs)))?;
@@ -131,7 +135,7 @@ fn printed(found: &CheckedFile) -> Vec<String> {
 }
 
 /// The findings for the scenario `name`.
-fn check_file(name: &Path, overrides: &Overrides) -> CheckedFile {
+fn check_file(name: &Path, overrides: &Overrides, plugins: &Plugins) -> CheckedFile {
     let mut found = CheckedFile {
         name: name.display().to_string(),
         sound: false,
@@ -139,7 +143,7 @@ fn check_file(name: &Path, overrides: &Overrides) -> CheckedFile {
         warnings: Vec::new(),
         runs: None,
     };
-    match examined(name, overrides) {
+    match examined(name, overrides, plugins) {
         Ok((runs, warnings)) => {
             (found.sound, found.runs, found.warnings) = (true, Some(runs), warnings);
         }
@@ -149,9 +153,14 @@ fn check_file(name: &Path, overrides: &Overrides) -> CheckedFile {
 }
 
 /// The runs of the valid scenario `name`, with warnings, or its mistakes.
-fn examined(name: &Path, overrides: &Overrides) -> Result<(Runs, Vec<String>), Vec<String>> {
+fn examined(
+    name: &Path,
+    overrides: &Overrides,
+    plugins: &Plugins,
+) -> Result<(Runs, Vec<String>), Vec<String>> {
     let (text, file) = source(name).map_err(|failure| vec![failure.to_string()])?;
-    let scenario = Scenario::examine(&text, &file, data_dir(), overrides.clone())
+    let overrides = plugins.overrides(&text, &file, overrides);
+    let scenario = Scenario::examine(&text, &file, data_dir(), overrides)
         .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let one = |e: justfull_scenario::ScenarioError| vec![e.to_string()];
     let warnings = scenario.warnings().map_err(one)?;

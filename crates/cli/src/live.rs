@@ -3,6 +3,7 @@
 use crate::args::LiveArgs;
 use crate::failure::Failure;
 use crate::period::check_period;
+use crate::plugins::Plugins;
 use crate::results;
 use crate::runs::{announce, show, unbroken};
 use crate::service::checked;
@@ -68,7 +69,8 @@ pub(crate) fn check() -> Result<(), Failure> {
 pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check() };
     let (scenario, grid) = (&args.scenario, &args.grid);
-    let plan = Plan::of(file, scenario, grid, &args.methods, args.runs)?;
+    let plugins = Plugins::load(&args.plugins)?;
+    let plan = Plan::of(file, scenario, grid, &args.methods, args.runs, &plugins)?;
     plan.check(args.proxy.is_some())?;
     let folder = results::open_live(&args.output, &plan.scenario.name)?;
     let alone = args.rnis.is_some() || args.proxy.is_some();
@@ -125,6 +127,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         runs.write(&mut folder, args.allow_late)?;
         results::finish(folder, &comparison, &args.output)
     });
+    plugins.tell_odd();
     tell(args, &comparison, place.as_deref())?;
     // Last: a pipe may be full. A full disk ends the capture, not the run.
     let files = runs.files.drain(..).map(|files| files.finish(true)).fold(Ok(()), Result::and);

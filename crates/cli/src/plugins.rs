@@ -1,56 +1,18 @@
 //! Limiters of shared libraries, as methods beside a scenario's.
 
-use crate::complete;
+use crate::args::PluginArgs;
 use crate::failure::Failure;
 use crate::scenarios::{data_dir, source};
 use crate::terminal::say;
-use clap::Args;
 use justfull_plugin::Plugin;
 use justfull_scenario::{Derived, MethodLibrary, Overrides, OwnLimiter, Scenario};
-use std::path::{Path, PathBuf};
-
-#[derive(Args)]
-pub(crate) struct PluginArgs {
-    /// Run the limiter of this shared library too, as a method of its own; may be given several
-    /// times
-    ///
-    /// Its code runs with your rights: load what you trust. docs/guide/own-limiter.md has the
-    /// calls.
-    #[arg(long = "plugin", value_name = "FILE")]
-    plugins: Vec<PathBuf>,
-    /// Method that gives the other settings of the plugins' methods
-    #[arg(
-        long, value_name = "NAME", default_value = "Vanilla", requires = "plugins",
-        add = complete::methods()
-    )]
-    plugin_base: String,
-}
+use std::path::Path;
 
 /// Loaded plugins.
+#[derive(Default)]
 pub(crate) struct Plugins {
     loaded: Vec<Plugin>,
     base: String,
-}
-
-impl PluginArgs {
-    /// Loads the plugins.
-    pub(crate) fn load(&self) -> Result<Plugins, Failure> {
-        let mut loaded: Vec<Plugin> = Vec::new();
-        for file in &self.plugins {
-            let plugin = load(file, "--plugin")?;
-            let shipped = MethodLibrary::shipped();
-            let twice = loaded.iter().any(|other| other.name.eq_ignore_ascii_case(&plugin.name));
-            if twice || shipped.find(&plugin.name).is_some() {
-                let (file, name) = (file.display(), &plugin.name);
-                return Err(Failure::Usage(format!(
-                    "--plugin: {file}: found the name `{name}`, allowed is one that no other \
-                     method has"
-                )));
-            }
-            loaded.push(plugin);
-        }
-        Ok(Plugins { loaded, base: self.plugin_base.clone() })
-    }
 }
 
 /// The plugin in `file`, which `field` names.
@@ -76,9 +38,38 @@ pub(crate) fn tell_odd<'a>(plugins: impl IntoIterator<Item = &'a Plugin>) {
 }
 
 impl Plugins {
-    /// The scenario `name`, in which each plugin is the last of the methods.
+    /// Loads the plugins that the arguments name.
+    pub(crate) fn load(args: &PluginArgs) -> Result<Self, Failure> {
+        let mut loaded: Vec<Plugin> = Vec::new();
+        for file in &args.plugins {
+            let plugin = load(file, "--plugin")?;
+            let shipped = MethodLibrary::shipped();
+            let twice = loaded.iter().any(|other| other.name.eq_ignore_ascii_case(&plugin.name));
+            if twice || shipped.find(&plugin.name).is_some() {
+                let (file, name) = (file.display(), &plugin.name);
+                return Err(Failure::Usage(format!(
+                    "--plugin: {file}: found the name `{name}`, allowed is one that no other \
+                     method has"
+                )));
+            }
+            loaded.push(plugin);
+        }
+        Ok(Self { loaded, base: args.plugin_base.clone() })
+    }
+
+    /// The scenario `name` with `plain`, in which each plugin is the last of the methods.
     pub(crate) fn scenario(&self, name: &Path, plain: &Overrides) -> Result<Scenario, Failure> {
         let (text, file) = source(name)?;
+        let overrides = self.overrides(&text, &file, plain);
+        Scenario::parse(&text, &file, data_dir(), overrides).map_err(|e| Failure::usage(&e))
+    }
+
+    /// `plain` with each plugin as the last of the methods of the scenario `text`. A wrong scenario
+    /// keeps its own methods, so that its reader finds the mistakes.
+    pub(crate) fn overrides(&self, text: &str, file: &Path, plain: &Overrides) -> Overrides {
+        if self.loaded.is_empty() {
+            return plain.clone();
+        }
         let derived = self.loaded.iter().map(|plugin| Derived {
             name: plugin.name.clone(),
             title: format!("{} with a plugin", self.base),
@@ -87,25 +78,24 @@ impl Plugins {
             ..Derived::default()
         });
         let mut overrides = Overrides { derived: derived.collect(), ..plain.clone() };
-        let read = |overrides: Overrides| {
-            Scenario::parse(&text, &file, data_dir(), overrides).map_err(|e| Failure::usage(&e))
-        };
-        let mut methods = match &overrides.methods {
-            Some(methods) => methods.clone(),
-            None => read(overrides.clone())?.methods().to_vec(),
-        };
-        for Plugin { name, .. } in &self.loaded {
-            if !methods.iter().any(|method| method.eq_ignore_ascii_case(name)) {
-                methods.push(name.clone());
+        if overrides.methods.is_none() {
+            let own = Scenario::parse(text, file, data_dir(), overrides.clone());
+            overrides.methods = own.ok().map(|scenario| scenario.methods().to_vec());
+        }
+        if let Some(methods) = &mut overrides.methods {
+            for Plugin { name, .. } in &self.loaded {
+                if !methods.iter().any(|method| method.eq_ignore_ascii_case(name)) {
+                    methods.push(name.clone());
+                }
             }
         }
-        overrides.methods = Some(methods);
-        read(overrides)
+        overrides
     }
 
-    /// True if there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.loaded.is_empty()
+    /// True if `method` is a plugin's.
+    #[cfg(feature = "live")]
+    pub(crate) fn has(&self, method: &str) -> bool {
+        self.loaded.iter().any(|plugin| plugin.name == method)
     }
 
     /// Prints how many answers were out of bounds.

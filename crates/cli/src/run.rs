@@ -1,12 +1,12 @@
 //! `run`.
 
-use crate::args::{GridArgs, JobsArgs, OutputArgs, ScenarioArgs};
+use crate::args::{GridArgs, JobsArgs, OutputArgs, PluginArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::help::with_exit_status;
-use crate::plugins::PluginArgs;
+use crate::plugins::Plugins;
 use crate::run_files::{self, RunFileArgs};
 use crate::runs::RunRequest;
-use crate::scenarios::{axes, chosen, load, overrides};
+use crate::scenarios::{axes, chosen, overrides};
 use crate::{complete, results};
 use clap::Args;
 use justfull_scenario::{Overrides, Scenario};
@@ -62,11 +62,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         grid: axes(&args.grid)?,
         ..overrides(&args.scenario)?
     };
-    let plugins = args.plugins.load()?;
-    let read = |name: &PathBuf| match plugins.is_empty() {
-        true => load(name, overrides.clone()),
-        false => plugins.scenario(name, &overrides),
-    };
+    let plugins = Plugins::load(&args.plugins)?;
+    let read = |name: &PathBuf| plugins.scenario(name, &overrides);
     let scenarios = args.files.iter().map(read).collect::<Result<Vec<Scenario>, Failure>>()?;
     let name = if scenarios.len() == 1 { scenarios[0].name.clone() } else { "comparison".into() };
     let place = results::place(&args.output, &name);

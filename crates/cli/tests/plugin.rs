@@ -1,4 +1,5 @@
-//! `run --plugin` and campaigns with plugins: the example in C beside the built-in limiter.
+//! `--plugin` of `run`, `check` and `live`, and campaigns with plugins: the example in C beside the
+//! built-in limiter.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -98,6 +99,41 @@ fn the_results_name_the_library_and_its_hash_and_show_as_any_method() {
     let bars = fs::read_to_string(folder.path().join("bars.svg")).expect("it is written");
     assert!(bars.contains("DRQL in C"));
     made(&folder, &["check", "out"]);
+}
+
+#[test]
+fn check_lists_a_plugin_as_the_last_method_and_finds_the_mistakes_of_its_scenario() {
+    let folder = folder();
+    let said = made(&folder, &["check", "voip-over-lte", "--plugin", "drql.so", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    let methods = found[0]["methods"].as_array().expect("a list");
+    assert_eq!(methods.last().and_then(|name| name.as_str()), Some("DRQL in C"), "{found}");
+    let known: serde_json::Value =
+        serde_json::from_str(&made(&folder, &["check", "voip-over-lte", "--json"])).expect("JSON");
+    assert_eq!(methods.len(), known[0]["methods"].as_array().expect("a list").len() + 1);
+
+    let wrong = ["check", "voip-over-lte", "--plugin", "drql.so", "--set", "core.delay=-1s"];
+    let told = refused(&folder, &wrong);
+    assert!(told.contains("core.delay"), "{told}");
+}
+
+#[cfg(all(feature = "live", target_os = "linux"))]
+#[test]
+fn a_plugin_decides_over_real_packets_after_the_files_first_method() {
+    if !justfull_net::chain::can_build() {
+        return;
+    }
+    let folder = folder();
+    let live = ["live", "live-lte", "--plugin", "./drql.so", "--flows", "--allow-late"];
+    let short = ["--duration", "1500ms", "--set", "warmup=500ms", "--out", "out"];
+    let command = ["--", "sleep", "100"];
+    made(&folder, &[&live[..], &short, &command].concat());
+    let text = fs::read_to_string(folder.path().join("out/result.json")).expect("it is written");
+    let result: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let runs = result["groups"][0]["runs"].as_array().expect("a list");
+    let methods: Vec<&str> = runs.iter().filter_map(|run| run["method"].as_str()).collect();
+    assert_eq!((methods.len(), methods.last()), (2, Some(&"DRQL in C")), "{methods:?}");
+    assert!(text.contains("./drql.so, SHA-256 "), "the library is named");
 }
 
 #[test]

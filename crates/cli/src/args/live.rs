@@ -1,6 +1,6 @@
 //! Arguments of `live` and `parity`.
 
-use super::{GridArgs, OutputArgs, ScenarioArgs};
+use super::{GridArgs, OutputArgs, PluginArgs, ScenarioArgs};
 use crate::complete;
 use crate::help::with_exit_status;
 use clap::Args;
@@ -58,6 +58,8 @@ pub(crate) struct LiveArgs {
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
     pub(crate) grid: GridArgs,
+    #[command(flatten)]
+    pub(crate) plugins: PluginArgs,
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
     /// Where the command runs: server, ue (the first), ue0, ue1 ..., or proxy

@@ -2,6 +2,7 @@
 
 use crate::complete;
 use clap::Args;
+use std::path::PathBuf;
 
 // Which scenario, and how.
 #[derive(Args)]
@@ -38,4 +39,22 @@ pub(crate) struct GridArgs {
     /// combinations run [default: the file's sweep]
     #[arg(long = "grid", value_name = "PATH=[VALUE, ...]", add = complete::paths_of_settings())]
     pub(crate) axes: Vec<String>,
+}
+
+// Limiters in shared libraries, as methods.
+#[derive(Args)]
+pub(crate) struct PluginArgs {
+    /// Run the limiter of this shared library too, as a method of its own; may be given several
+    /// times
+    ///
+    /// Its code runs with your rights: load what you trust. docs/guide/own-limiter.md has the
+    /// calls.
+    #[arg(long = "plugin", value_name = "FILE")]
+    pub(crate) plugins: Vec<PathBuf>,
+    /// Method that gives the other settings of the plugins' methods
+    #[arg(
+        long, value_name = "NAME", default_value = "Vanilla", requires = "plugins",
+        add = complete::methods()
+    )]
+    pub(crate) plugin_base: String,
 }

@@ -5,6 +5,7 @@ use super::words::{notes, verdict};
 use super::{Beside, Chosen, Plan, Proxy, proxy_of_method, run};
 use crate::args::{GridArgs, ParityArgs};
 use crate::failure::Failure;
+use crate::plugins::Plugins;
 use crate::terminal::{print, print_exact, say};
 use justfull_base::{Duration, Instant};
 use justfull_lab::parity::{self, Parity};
@@ -18,8 +19,8 @@ use justfull_sim::{Progress, World};
 use serde_json::Value;
 
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
-    let grid = &GridArgs::default();
-    let plan = Plan::of(&args.file, &args.scenario, grid, &args.method, 1)?.at_first_point();
+    let (grid, none) = (&GridArgs::default(), Plugins::default());
+    let plan = Plan::of(&args.file, &args.scenario, grid, &args.method, 1, &none)?.at_first_point();
     for chosen in plan.firsts() {
         let chosen = chosen?;
         // A method with a proxy has one in its live run too.

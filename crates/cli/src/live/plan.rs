@@ -2,7 +2,8 @@
 
 use crate::args::{GridArgs, ScenarioArgs};
 use crate::failure::Failure;
-use crate::scenarios::{self, load};
+use crate::plugins::Plugins;
+use crate::scenarios;
 use justfull_run::WorldConfig;
 use justfull_run::reported::{cell_names, one_cell_each};
 use justfull_scenario::{Job, Scenario};
@@ -44,24 +45,28 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// `methods`, or the file's first if empty, at each point of a sweep, with as many seeds.
+    /// `methods`, or the file's first if empty, and `plugins`, at each point of a sweep, with as
+    /// many seeds.
     pub(super) fn of(
         file: &Path,
         args: &ScenarioArgs,
         grid: &GridArgs,
         methods: &[String],
         runs: u32,
+        plugins: &Plugins,
     ) -> Result<Self, Failure> {
         let mut overrides = scenarios::overrides(args)?;
         overrides.grid = scenarios::axes(grid)?;
         overrides.methods = scenarios::chosen(methods);
         overrides.runs = Some(runs);
-        let scenario = load(file, overrides)?;
+        let scenario = plugins.scenario(file, &overrides)?;
         let mut jobs = scenario.jobs();
         let first = jobs.first().cloned();
         let first =
             first.ok_or_else(|| Failure::Usage(format!("{}: no method", file.display())))?;
-        let wanted = |job: &Job| !methods.is_empty() || job.method == first.method;
+        let wanted = |job: &Job| {
+            !methods.is_empty() || job.method == first.method || plugins.has(&job.method)
+        };
         jobs.retain(wanted);
         Ok(Self { file: file.into(), scenario, jobs })
     }
