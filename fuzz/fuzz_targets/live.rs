@@ -161,6 +161,7 @@ fn config(choice: u8) -> WorldConfig {
             limit: UplinkConfig::LIMIT,
             grants: None,
             stack: None,
+            cell_aqm: None,
         },
         duration: Duration::from_secs(1_000),
         warmup: Duration::ZERO,
