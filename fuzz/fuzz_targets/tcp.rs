@@ -9,6 +9,7 @@
 #![no_main]
 
 use justfull_base::{Bytes, Duration, Instant};
+use justfull_tcp::accecn::ByteCounters;
 use justfull_tcp::{
     Ack, AutoWindow, CcConfig, Pacing, Prr, Receiver, ReceiverConfig, Recovery, SackBlock, Segment,
     Sender, SenderConfig, SpuriousDetection, Window,
@@ -184,7 +185,7 @@ impl World {
                 1 => segment.len = more.into(),
                 2 => segment.len = u32::MAX,
                 3 => segment.sent_at = Instant::from_nanos(far),
-                4 => segment.cwr = true,
+                4 => segment.flags = more & 7,
                 5 => segment.retransmission = !segment.retransmission,
                 _ => {}
             }
@@ -194,8 +195,11 @@ impl World {
                 8 => ack.cumulative = far,
                 9 => ack.window = far,
                 10 => ack.ts_echo = Instant::from_nanos(far),
-                11 => ack.ece = true,
-                12 => (ack.ce_packets, ack.ce_bytes) = (far, far),
+                11 => ack.flags = more & 7,
+                12 => {
+                    let counters = ByteCounters { ect0: 0, ce: far, ect1: far };
+                    ack.option = counters.option(more & 3);
+                }
                 13 => {
                     (ack.sack, ack.sack_len) =
                         ([SackBlock { start: far / 2, end: far }; 3], 1 + more % 3)
@@ -241,10 +245,13 @@ impl World {
 
 fuzz_target!(|bytes: &[u8]| {
     let [a, b, c, steps @ ..] = bytes else { return };
+    let mut sender = Sender::new(&sender_config(*a, *b, *c)).expect("sound settings");
+    let mut receiver = Receiver::new(&receiver_config(*c)).expect("sound settings");
+    sender.settle(&mut receiver);
     let mut world = World {
         now: Instant::from_nanos(1),
-        sender: Sender::new(&sender_config(*a, *b, *c)).expect("sound settings"),
-        receiver: Receiver::new(&receiver_config(*c)).expect("sound settings"),
+        sender,
+        receiver,
         written: 3000,
         segments: Vec::new(),
         acks: Vec::new(),

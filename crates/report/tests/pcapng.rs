@@ -290,6 +290,165 @@ fn tshark_finds_nothing_wrong_with_a_capture() {
     }
 }
 
+/// Prague and CUBIC with the ECN of RFC 3168, both with a handshake, in a queue that marks them and
+/// is never full.
+const ECN: &str = r#"
+title = "Marked"
+duration = "3s"
+methods = ["Vanilla"]
+[channel]
+kind = "constant"
+per_slot = 2500
+[mac]
+kind = "bytes"
+[sdap]
+poll = { period = "200us" }
+[rlc]
+queue = { limit = "1MB", aqm = { kind = "codel", l4s_threshold = "1ms" } }
+[[flow]]
+name = "l4s"
+tcp = { sender = { cc = "prague", handshake = true }, receiver = { window = { fixed = "80kB" } } }
+[[flow]]
+name = "classic"
+[flow.tcp]
+sender = { cc = "cubic", ecn = true, handshake = true }
+receiver = { window = { fixed = "80kB" } }
+"#;
+
+/// A TCP packet as tshark reads it.
+struct Seen {
+    up: bool,
+    flow: String,
+    /// All twelve flags.
+    flags: u64,
+    ecn: u64,
+    seq: u64,
+    ack: u64,
+    len: u64,
+    options: Vec<u8>,
+}
+
+/// The packets of `path` on the interfaces `air` and `uplink`; none without tshark.
+fn seen(path: &Path) -> Option<Vec<Seen>> {
+    let fields = [
+        "frame.interface_name",
+        "frame.comment",
+        "tcp.flags",
+        "ip.dsfield.ecn",
+        "tcp.seq_raw",
+        "tcp.ack_raw",
+        "tcp.len",
+        "tcp.options",
+        "_ws.malformed",
+    ];
+    let mut arguments = vec!["-T", "fields"];
+    fields.iter().for_each(|field| arguments.extend(["-e", field]));
+    arguments.push("-r");
+    let text = wireshark("tshark", &arguments, path)?;
+    let lines = text.lines().map(|line| line.split('\t').collect::<Vec<&str>>());
+    let lines = lines.inspect(|f| {
+        assert_eq!((f[8], f[1].contains("dropped")), ("", false), "malformed or dropped");
+    });
+    let packets = lines.filter(|f| ["air", "uplink"].contains(&f[0])).map(|f| {
+        let hex = |field: &str| {
+            let digits = field.trim_start_matches("0x").replace(':', "");
+            let byte = |i: usize| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16);
+            (0..digits.len() / 2).map(|i| byte(i).expect("hexadecimal")).collect::<Vec<u8>>()
+        };
+        let number = |field: &str| field.parse().expect("a number");
+        Seen {
+            up: f[0] == "uplink",
+            flow: f[1].split([' ', '=']).nth(1).expect("the flow's name").to_string(),
+            flags: hex(f[2]).iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)),
+            ecn: number(f[3]),
+            seq: number(f[4]),
+            ack: number(f[5]),
+            len: number(f[6]),
+            options: hex(f[7]),
+        }
+    });
+    Some(packets.collect())
+}
+
+const SYN: u64 = 0x02;
+const ECE: u64 = 0x40;
+const CWR: u64 = 0x80;
+/// AE, CWR and ECE.
+const ACE: u64 = 0x1c0;
+
+/// Length and counters of the AccECN option with EE1B first.
+fn accecn(options: &[u8]) -> Option<(u8, Vec<u64>)> {
+    let mut rest = options;
+    while let [kind, more @ ..] = rest {
+        let length = if *kind == 1 { 1 } else { usize::from(more[0]) };
+        if *kind == 174 {
+            let field = |f: &[u8]| f.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+            return Some((more[0], rest[2..length].chunks(3).map(field).collect()));
+        }
+        rest = &rest[length..];
+    }
+    None
+}
+
+#[test]
+fn tshark_reads_the_handshake_ace_and_the_option_as_the_captured_marks_demand() {
+    let made = capture_of(ECN);
+    let Some(packets) = seen(&made.path()) else { return };
+    let of = |flow: &'static str, up| packets.iter().filter(move |p| p.up == up && p.flow == flow);
+    let (mut data, mut at, mut ce, mut bytes) = (of("l4s", false), 0, 0, [1, 0]);
+    let syn = data.next().expect("a SYN");
+    assert_eq!((syn.flags, syn.ecn, syn.seq), (ACE | SYN, 0, 0), "AE, CWR and ECE, Not-ECT");
+    let mut acks = of("l4s", true);
+    let answer = acks.next().expect("a SYN/ACK");
+    assert_eq!((answer.flags & (ACE | SYN), answer.ack), (0b010 << 6 | SYN, 1), "Not-ECT came");
+    let (mut with_option, mut most) = (0, 0);
+    for ack in acks {
+        // Nothing is lost, so an acknowledgement reports all data up to its number.
+        while at < ack.ack {
+            let packet = data.next().expect("data before its acknowledgement");
+            assert_eq!((packet.flags & ACE) >> 6, 5, "no acknowledgement was marked");
+            let marked = packet.ecn == 3;
+            assert!(marked || packet.ecn == 1, "ECT(1) or CE");
+            at = packet.seq + packet.len;
+            ce += u64::from(marked);
+            bytes[usize::from(marked)] += packet.len;
+        }
+        assert_eq!((ack.flags & ACE) >> 6, (5 + ce) % 8, "ACE after {ce} marks");
+        assert!(ack.flags & SYN == 0 && ack.ecn == 0);
+        if let Some((length, counters)) = accecn(&ack.options) {
+            let fields = if bytes[1] == 0 { 1 } else { 2 };
+            assert_eq!((length, counters), (2 + 3 * fields as u8, bytes[..fields].to_vec()));
+            with_option += 1;
+        }
+        most += 1;
+    }
+    assert!(ce > 20 && with_option > most - 20, "{ce} marks, {with_option} of {most} options");
+}
+
+#[test]
+fn tshark_reads_the_echo_of_rfc_3168_from_each_mark_to_the_next_cwr() {
+    let made = capture_of(ECN);
+    let Some(packets) = seen(&made.path()) else { return };
+    let of = |up| packets.iter().filter(move |p| p.up == up && p.flow == "classic");
+    let (mut data, mut acks, mut at, mut echo) = (of(false), of(true), 0, false);
+    assert_eq!(data.next().map(|syn| syn.flags), Some(CWR | ECE | SYN));
+    assert_eq!(acks.next().map(|answer| answer.flags & (ACE | SYN)), Some(ECE | SYN));
+    let (mut echoes, mut reductions) = (0, 0);
+    for ack in acks {
+        while at < ack.ack {
+            let packet = data.next().expect("data before its acknowledgement");
+            assert!(packet.ecn == 2 || packet.ecn == 3, "ECT(0) or CE");
+            reductions += u32::from(packet.flags & ACE == CWR);
+            echo = packet.ecn == 3 || echo && packet.flags & CWR == 0;
+            at = packet.seq + packet.len;
+        }
+        assert_eq!(ack.flags & ACE, if echo { ECE } else { 0 });
+        assert_eq!(accecn(&ack.options), None);
+        echoes += u32::from(echo);
+    }
+    assert!(reductions > 0 && echoes > reductions, "{echoes} echoes, {reductions} reductions");
+}
+
 #[test]
 fn capinfos_tells_interfaces_and_count() {
     let made = capture();

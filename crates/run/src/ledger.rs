@@ -84,7 +84,7 @@ mod tests {
             retransmission,
             sent_at: at(sent_ms),
             ecn: justfull_base::Ecn::NotEct,
-            cwr: false,
+            flags: 0,
             mark: justfull_tcp::Mark::None,
         }
     }

@@ -147,11 +147,14 @@ impl Dumbbell {
             let key = stream_key(config.seed, &format!("tcp.{i}"));
             sender_timers.arm(i as u32, Instant::ZERO + flow.start);
             let within = |e: ConfigError| e.within(&format!("flow[{i}]"));
+            let mut sender =
+                Sender::with_key(&flow.sender, key).map_err(|e| within(e.within("sender")))?;
+            let mut receiver =
+                Receiver::new(&flow.receiver).map_err(|e| within(e.within("receiver")))?;
+            sender.settle(&mut receiver);
             flows.push(Flow {
-                sender: Sender::with_key(&flow.sender, key)
-                    .map_err(|e| within(e.within("sender")))?,
-                receiver: Receiver::new(&flow.receiver)
-                    .map_err(|e| within(e.within("receiver")))?,
+                sender,
+                receiver,
                 access: (flow.access_rate.0 > 0)
                     .then(|| Wire::new(flow.access_rate, Duration::ZERO)),
                 way: rtts.iter().position(|rtt| *rtt == flow.rtt).unwrap_or(0) as u32,

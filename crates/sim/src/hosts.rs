@@ -168,7 +168,10 @@ pub(crate) fn tcp(
     receiver: &ReceiverConfig,
     seed: u64,
 ) -> Result<(Sender, Receiver), ConfigError> {
-    Ok((Sender::with_key(sender, key(route, seed))?, Receiver::new(receiver)?))
+    let mut sender = Sender::with_key(sender, key(route, seed))?;
+    let mut receiver = Receiver::new(receiver)?;
+    sender.settle(&mut receiver);
+    Ok((sender, receiver))
 }
 
 /// The sender's key for the flow of `route` in the run with `seed`.

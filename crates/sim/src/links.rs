@@ -75,8 +75,8 @@ impl<T: Listener> AckLink for Links<T> {
             return self.send_ack_down(now, route, ack);
         }
         let way = || {
-            let plain = ack.sack_len == 0 && !ack.ece && !ack.syn;
-            Way { ack: plain.then_some(ack.cumulative), ..way(route) }
+            let plain = ack.sack_len == 0 && !ack.syn;
+            Way { ack: plain.then_some(ack.cumulative), flags: ack.flags, ..way(route) }
         };
         self.uplink.push(now, route.wire, route.ack(), Up::Ack(i, ack), way);
     }

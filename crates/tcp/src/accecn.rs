@@ -1,91 +1,141 @@
-//! Accurate ECN (RFC 9768): counters, the three bits of ACE, the codes of the handshake and the
-//! options.
+//! ECN as bits of the TCP header: its negotiation (RFC 3168 section 6.1.1, RFC 9768 section 3.1),
+//! the three bits of ACE and the AccECN option (RFC 9768 section 3.2).
 //!
-//! The simulated ends carry the receiver's exact counters in each [`Ack`](crate::Ack). With `ace`
-//! a sender reads the three bits in their place.
+//! The simulated SYN, SYN/ACK and acknowledgements are not ECN-capable, so the handshake reports
+//! Not-ECT in both directions. The sender's first segment carries data, so its ACE is a counter and
+//! no code of the handshake (section 3.2.2.1).
 
-use alloc::vec::Vec;
-use justfull_base::Ecn;
+use justfull_base::{Ecn, choice};
 
 /// The counter of CE packets at the start (section 3.2.1).
 const FIRST_CEP: u64 = 5;
 /// Values of ACE.
 const WRAP: u64 = 8;
-/// Kinds of the options (section 3.2.3): EE0B first, EE1B first.
-const KINDS: [u8; 2] = [172, 174];
 /// The counters of bytes wrap at 2^24.
 const FIELD: u64 = 1 << 24;
+/// Kinds of the options (section 3.2.3): EE0B first, EE1B first.
+const KINDS: [u8; 2] = [172, 174];
 
 /// The flags of a segment as three bits, the highest first: AE, CWR, ECE.
 pub type Flags = u8;
 
-/// ACE of a receiver that has counted `ce_packets` (section 3.2.2.1).
+/// ECN echo of RFC 3168.
+pub const ECE: Flags = 0b001;
+/// Congestion window reduced (RFC 3168).
+pub const CWR: Flags = 0b010;
+
+/// ACE of a receiver that has counted `ce_packets` (section 3.2.2.2).
 #[must_use]
 pub const fn ace(ce_packets: u64) -> Flags {
     ((FIRST_CEP + ce_packets) % WRAP) as Flags
 }
 
 /// CE packets that an acknowledgement with `ace` newly reports, if the sender has counted `known`
-/// so far and the acknowledgement covers `segments` new ones (appendix A.2). With eight segments or
-/// more ACE may have wrapped; the result is then the largest number up to `segments` that fits.
+/// so far and the acknowledgement covers `segments` new ones (appendix A.2.1). With eight segments
+/// or more ACE may have wrapped; the result is then the largest number up to `segments` that fits.
 #[must_use]
 pub const fn new_marks(ace: Flags, known: u64, segments: u64) -> u64 {
-    let least = (ace as u64 + WRAP - self::ace(known) as u64) % WRAP;
+    let least = least_marks(ace, known);
     if segments < WRAP || segments < least {
         return least;
     }
     segments - (segments - least) % WRAP
 }
 
-/// The flags of a SYN that offers accurate ECN (section 3.1.1).
-pub const SYN: Flags = 0b111;
-
-/// The flags of the SYN/ACK, or of the third acknowledgement, that state the codepoint of the
-/// packet before (section 3.1.1, table 2; section 3.2.2.1).
+/// The same where the option reports `bytes` new bytes with CE and segments have up to `mss`
+/// (appendix A.2.2): with less than half an MSS for each mark ACE has not wrapped.
 #[must_use]
-pub const fn arrived_as(ecn: Ecn) -> Flags {
-    match ecn {
-        Ecn::NotEct => 0b010,
-        Ecn::Ect1 => 0b011,
-        Ecn::Ect0 => 0b100,
-        Ecn::Ce => 0b110,
+pub const fn marks_by_bytes(ace: Flags, known: u64, segments: u64, bytes: u64, mss: u64) -> u64 {
+    let (least, safest) = (least_marks(ace, known), new_marks(ace, known, segments));
+    if bytes <= mss * least && 2 * bytes < safest * mss { least } else { safest }
+}
+
+/// CE packets by ACE if it has wrapped at most once.
+#[must_use]
+pub const fn least_marks(ace: Flags, known: u64) -> u64 {
+    (ace as u64 + WRAP - self::ace(known) as u64) % WRAP
+}
+
+/// Tells whether acknowledgements commonly cover many segments, so that a jump of the number alone
+/// does not mean that some were lost (appendix A.2.1). The weight of 1/64 and the limit of four
+/// segments are Linux's (`pkts_acked_ewma`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stretches {
+    /// Average number of segments, in 64ths; 0 before the first acknowledgement.
+    average: u64,
+}
+
+impl Stretches {
+    /// An acknowledgement covers `segments` new ones; true if so many are common.
+    pub(crate) const fn take(&mut self, segments: u64) -> bool {
+        let old = if self.average == 0 { 64 * segments } else { self.average };
+        self.average = (63 * old + 64 * segments) / 64;
+        self.average > 4 * 64
     }
 }
 
-/// The ECN mode that the flags of a SYN/ACK select.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agreed {
-    /// Accurate ECN; the codepoint with which the SYN arrived, if a known code states it.
-    Accurate(Option<Ecn>),
-    /// RFC 3168.
-    Classic,
-    /// No ECN.
-    Nothing,
-}
-
-/// A server's ECN mode after a SYN with these flags (section 3.1.2). No flags mean no ECN, ECE and
-/// CWR alone the ECN of RFC 3168, all other flags accurate ECN.
-#[must_use]
-pub const fn offered(syn: Flags) -> Agreed {
-    match syn {
-        0b000 => Agreed::Nothing,
-        0b011 => Agreed::Classic,
-        _ => Agreed::Accurate(None),
+choice! {
+    /// How the two ends of a connection feed back marks.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Feedback {
+        /// Not at all.
+        Off = "off",
+        /// By the echo of RFC 3168.
+        Classic = "classic",
+        /// By counters (RFC 9768).
+        #[default]
+        Accurate = "accurate",
     }
 }
 
-/// The ECN mode of a client that offered accurate ECN, by the SYN/ACK (section 3.1.1, table 2).
-#[must_use]
-pub const fn agreed(syn_ack: Flags) -> Agreed {
-    match syn_ack {
-        0b010 => Agreed::Accurate(Some(Ecn::NotEct)),
-        0b011 => Agreed::Accurate(Some(Ecn::Ect1)),
-        0b100 => Agreed::Accurate(Some(Ecn::Ect0)),
-        0b110 => Agreed::Accurate(Some(Ecn::Ce)),
-        // Reserved: taken for accurate ECN.
-        0b101 => Agreed::Accurate(None),
-        0b001 => Agreed::Classic,
-        _ => Agreed::Nothing,
+impl Feedback {
+    /// The flags of the SYN of a client that asks for it (section 3.1.1).
+    #[must_use]
+    pub const fn offer(self) -> Flags {
+        match self {
+            Self::Off => 0,
+            Self::Classic => CWR | ECE,
+            Self::Accurate => 0b111,
+        }
+    }
+
+    /// The mode of a server that supports `self`, after a SYN with the flags `syn` (sections 3.1.2
+    /// and 3.1.3). A server of RFC 3168 takes AE for a bit without meaning.
+    #[must_use]
+    pub const fn answering(self, syn: Flags) -> Self {
+        match (syn, self) {
+            (0, _) | (_, Self::Off) => Self::Off,
+            (0b011, _) | (0b111, Self::Classic) => Self::Classic,
+            (_, Self::Classic) => Self::Off,
+            (_, Self::Accurate) => Self::Accurate,
+        }
+    }
+
+    /// The flags of the SYN/ACK of a server in this mode whose SYN arrived with `ecn` (section
+    /// 3.1.1, table 2).
+    #[must_use]
+    pub const fn answer(self, ecn: Ecn) -> Flags {
+        match (self, ecn) {
+            (Self::Off, _) => 0,
+            (Self::Classic, _) => ECE,
+            (Self::Accurate, Ecn::NotEct) => 0b010,
+            (Self::Accurate, Ecn::Ect1) => 0b011,
+            (Self::Accurate, Ecn::Ect0) => 0b100,
+            (Self::Accurate, Ecn::Ce) => 0b110,
+        }
+    }
+
+    /// The mode of a client that offered `self`, by the flags of the SYN/ACK (section 3.1.2, table
+    /// 2; RFC 3168 section 6.1.1). The reserved 101 is accurate (section 3.1.3); 111 comes from a
+    /// server that returns all flags, which has no ECN.
+    #[must_use]
+    pub const fn agreed(self, syn_ack: Flags) -> Self {
+        match (self, syn_ack) {
+            (Self::Accurate, 0b001) => Self::Classic,
+            (Self::Accurate, 0b010..=0b110) => Self::Accurate,
+            (Self::Classic, 0b001 | 0b101) => Self::Classic,
+            _ => Self::Off,
+        }
     }
 }
 
@@ -100,58 +150,147 @@ pub struct ByteCounters {
     pub ect1: u64,
 }
 
-/// The order of an option's fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// EE0B, ECEB, EE1B.
-    Ect0First,
-    /// EE1B, ECEB, EE0B.
-    Ect1First,
-}
-
 impl ByteCounters {
-    /// The fields on the wire: the counters of ECT begin at 1, the counter of CE at 0 (section
-    /// 3.2.1).
-    const fn fields(self, order: Order) -> [u64; 3] {
-        let (ect0, ce, ect1) = (self.ect0 + 1, self.ce, self.ect1 + 1);
-        match order {
-            Order::Ect0First => [ect0, ce, ect1],
-            Order::Ect1First => [ect1, ce, ect0],
+    /// Adds `bytes` that arrived with `ecn`.
+    pub const fn add(&mut self, ecn: Ecn, bytes: u64) {
+        match ecn {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.ect0 += bytes,
+            Ecn::Ect1 => self.ect1 += bytes,
+            Ecn::Ce => self.ce += bytes,
         }
     }
 
-    /// The option with the first `fields` of its fields, 0 to 3 (section 3.2.3).
+    /// The option with the counters that have ever changed, in the order that needs the fewest
+    /// fields (section 3.2.3.3). None if it needs more than `most` fields.
     #[must_use]
-    pub fn option(self, order: Order, fields: usize) -> Vec<u8> {
-        let fields = fields.min(3);
-        let mut bytes = Vec::from([KINDS[order as usize], 2 + 3 * fields as u8]);
-        for field in self.fields(order).into_iter().take(fields) {
-            bytes.extend_from_slice(&((field % FIELD) as u32).to_be_bytes()[1..]);
+    pub const fn option(&self, most: u8) -> AccEcnOption {
+        let ect1_first = self.ect0 == 0;
+        // Section 3.2.1: the counters of ECT begin at 1, the counter of CE at 0.
+        let (ect0, ect1) = (self.ect0 + 1, self.ect1 + 1);
+        let (first, last) = if ect1_first { (ect1, ect0) } else { (ect0, ect1) };
+        let fields = if self.ect0 > 0 && self.ect1 > 0 {
+            3
+        } else if self.ce > 0 {
+            2
+        } else {
+            1
+        };
+        if fields > most {
+            return AccEcnOption::NONE;
+        }
+        let [first, ce, last] =
+            [(first % FIELD) as u32, (self.ce % FIELD) as u32, (last % FIELD) as u32];
+        let kind = KINDS[ect1_first as usize] as u32;
+        AccEcnOption([kind | (fields as u32) << 8, first, ce, last])
+    }
+}
+
+/// An AccECN option (section 3.2.3), or none. The first word has its kind, 172, 174 or 0 for none,
+/// and above it the number of its fields; the others are the counters in its order, each below
+/// 2^24. Four equal words are copied at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccEcnOption([u32; 4]);
+
+impl AccEcnOption {
+    /// No option.
+    pub const NONE: Self = Self([0; 4]);
+
+    const fn fields(&self) -> u32 {
+        self.0[0] >> 8
+    }
+
+    /// True if there is an option.
+    #[must_use]
+    pub const fn is_some(&self) -> bool {
+        self.0[0] != 0
+    }
+
+    /// Bytes of the option: 0 for none, else 2 to 11.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        if self.is_some() { 2 + 3 * self.fields() as usize } else { 0 }
+    }
+
+    /// True if there is no option.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        !self.is_some()
+    }
+
+    /// The option on the wire, in the first [`len`](Self::len) bytes.
+    #[must_use]
+    pub fn bytes(&self) -> [u8; 11] {
+        let mut bytes = [0; 11];
+        (bytes[0], bytes[1]) = (self.0[0] as u8, self.len() as u8);
+        for (field, counter) in bytes[2..].chunks_exact_mut(3).zip(&self.0[1..]) {
+            field.copy_from_slice(&counter.to_be_bytes()[1..]);
         }
         bytes
     }
 
-    /// The counters after an option that follows counters of `self`: each field moves on by less
-    /// than 2^24. Missing fields stay. None if the bytes are no such option.
+    /// True if its counter of CE bytes differs from `known`, which has not wrapped.
+    #[inline]
     #[must_use]
-    pub fn read(self, option: &[u8]) -> Option<Self> {
-        let (&[kind, length], fields) = option.split_first_chunk::<2>()?;
-        let order = match kind {
-            172 => Order::Ect0First,
-            174 => Order::Ect1First,
-            _ => return None,
-        };
-        if usize::from(length) != option.len() || !fields.len().is_multiple_of(3) || length > 11 {
+    pub const fn has_news(&self, known: u64) -> bool {
+        self.fields() > 1 && self.0[2] as u64 != known % FIELD
+    }
+
+    /// Bytes with CE beyond the `known` ones, less than 2^23; 0 from an older option, and from one
+    /// without this field, which says that the counter never changed. None without an option.
+    #[must_use]
+    pub const fn new_ce_bytes(&self, known: u64) -> Option<u64> {
+        if self.is_empty() {
             return None;
         }
-        let mut known = self.fields(order);
-        for (known, wire) in known.iter_mut().zip(fields.chunks_exact(3)) {
-            let wire = u64::from(u32::from_be_bytes([0, wire[0], wire[1], wire[2]]));
-            *known += (wire + FIELD - *known % FIELD) % FIELD;
-        }
-        let [first, ce, last] = known;
-        let (ect0, ect1) = if order == Order::Ect0First { (first, last) } else { (last, first) };
-        Some(Self { ect0: ect0 - 1, ce, ect1: ect1 - 1 })
+        let wire = if self.fields() > 1 { self.0[2] as u64 } else { known };
+        let new = (wire + FIELD - known % FIELD) % FIELD;
+        Some(if new < FIELD / 2 { new } else { 0 })
+    }
+}
+
+/// The counters of a receiver in accurate mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    /// Packets with CE.
+    packets: u64,
+    bytes: ByteCounters,
+    /// CE packets since the last acknowledgement.
+    pending: u64,
+    /// The packet before carried CE.
+    was_ce: bool,
+    /// A counter of bytes has changed since the last acknowledgement.
+    changed: bool,
+}
+
+impl Counters {
+    /// A packet with `bytes` of data arrives with `ecn`. True if it must be acknowledged at once:
+    /// the first CE after another codepoint, and each `most`-th CE without an acknowledgement
+    /// (section 3.2.2.5.1).
+    pub(crate) const fn take(&mut self, ecn: Ecn, bytes: u64, most: u64) -> bool {
+        let ce = matches!(ecn, Ecn::Ce);
+        self.changed |= !matches!(ecn, Ecn::NotEct);
+        self.bytes.add(ecn, bytes);
+        let first = ce && !self.was_ce;
+        self.was_ce = ce;
+        self.packets += ce as u64;
+        self.pending += ce as u64;
+        first || ce && self.pending >= most
+    }
+
+    /// ACE and the option of an acknowledgement that leaves with `blocks` SACK blocks. The option
+    /// goes with each acknowledgement after a counter has changed (section 3.2.3.3). Of 40 bytes of
+    /// options timestamps take 12 and SACK 4 and 8 for each block, which precede.
+    pub(crate) fn report(&mut self, with_option: bool, blocks: u8) -> (Flags, AccEcnOption) {
+        let most = match blocks {
+            0 | 1 => 3,
+            2 => 2,
+            _ => 0,
+        };
+        let wanted = with_option && core::mem::take(&mut self.changed) && most > 0;
+        self.pending = 0;
+        let option = if wanted { self.bytes.option(most) } else { AccEcnOption::NONE };
+        (ace(self.packets), option)
     }
 }
 
@@ -188,44 +327,94 @@ mod tests {
     }
 
     #[test]
-    fn the_handshake_says_how_each_first_packet_arrived() {
-        assert_eq!(arrived_as(Ecn::Ce), 0b110, "AE = 1, CWR = 1, ECE = 0");
-        for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
-            assert_eq!(agreed(arrived_as(ecn)), Agreed::Accurate(Some(ecn)));
+    fn stretched_acknowledgements_become_common_in_some_tens() {
+        let mut stretches = Stretches::default();
+        assert!((0..100).all(|_| !stretches.take(2)), "delayed acknowledgements");
+        assert!(!stretches.take(20), "one after a loss");
+        let common = (0..100).take_while(|_| !stretches.take(10)).count();
+        assert!((10..40).contains(&common), "{common}");
+    }
+
+    #[test]
+    fn the_options_bytes_decide_whether_ace_has_wrapped() {
+        // The examples of appendix A.2.2.
+        assert_eq!(marks_by_bytes(ace(0), 0, 8, 1460, 1460), 8);
+        assert_eq!(marks_by_bytes(ace(2), 0, 10, 1460, 1460), 2);
+        assert_eq!(marks_by_bytes(ace(7), 0, 15, 10_200, 1460), 7);
+        assert_eq!(marks_by_bytes(ace(11), 0, 12, 11 * 1460, 1460), 11);
+        assert_eq!(marks_by_bytes(ace(0), 0, 12, 0, 1460), 0);
+    }
+
+    #[test]
+    fn each_pair_of_ends_agrees_on_one_mode_as_table_2_has_it() {
+        use Feedback::{Accurate, Classic, Off};
+        for client in [Off, Classic, Accurate] {
+            for server in [Off, Classic, Accurate] {
+                let chosen = server.answering(client.offer());
+                let agreed = client.agreed(chosen.answer(Ecn::NotEct));
+                assert_eq!((chosen, agreed), (client.min(server), client.min(server)));
+            }
         }
-        let rest = [0b000, 0b001, 0b101, 0b111].map(agreed);
-        let reserved = Agreed::Accurate(None);
-        assert_eq!(rest, [Agreed::Nothing, Agreed::Classic, reserved, Agreed::Nothing]);
-        let offers = [0b000, 0b011, SYN, 0b100].map(offered);
-        let accurate = Agreed::Accurate(None);
-        assert_eq!(offers, [Agreed::Nothing, Agreed::Classic, accurate, accurate]);
+        let reserved = [0b001, 0b010, 0b100, 0b101, 0b110];
+        assert!(reserved.iter().all(|&syn| Accurate.answering(syn) == Accurate), "3.1.3");
+        assert!(reserved.iter().all(|&syn| Classic.answering(syn) == Off), "RFC 3168");
+        assert_eq!(Accurate.agreed(0b111), Off, "a server that returns the flags");
+        assert_eq!((Accurate.agreed(0b101), Classic.agreed(0b011)), (Accurate, Off));
     }
 
     #[test]
-    fn an_option_holds_the_counters_in_its_order() {
-        let counted = ByteCounters { ect1: 1448, ..ByteCounters::default() };
-        let bytes = counted.option(Order::Ect1First, 3);
-        assert_eq!(bytes, [174, 11, 0x00, 0x05, 0xa9, 0, 0, 0, 0, 0, 1]);
-        assert_eq!(counted.option(Order::Ect0First, 1), [172, 5, 0, 0, 1]);
-        assert_eq!(counted.option(Order::Ect0First, 0), [172, 2]);
+    fn the_syn_ack_states_how_the_syn_arrived() {
+        let flags =
+            [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].map(|e| Feedback::Accurate.answer(e));
+        assert_eq!(flags, [0b010, 0b011, 0b100, 0b110]);
+        assert!(flags.iter().all(|&f| Feedback::Accurate.agreed(f) == Feedback::Accurate));
     }
 
     #[test]
-    fn options_are_read_as_they_were_written_across_wraps_and_nonsense_is_none() {
+    fn an_option_has_the_counters_that_changed_in_the_shortest_order() {
+        let wire = |counted: ByteCounters| {
+            let option = counted.option(3);
+            option.bytes()[..option.len()].to_vec()
+        };
+        let l4s = ByteCounters { ect1: 1448, ..ByteCounters::default() };
+        assert_eq!(wire(l4s), [174, 5, 0x00, 0x05, 0xa9]);
+        assert_eq!(wire(ByteCounters { ce: 2, ..l4s }), [174, 8, 0, 5, 0xa9, 0, 0, 2]);
+        let classic = ByteCounters { ect0: 9, ce: 2, ect1: 0 };
+        assert_eq!(wire(classic), [172, 8, 0, 0, 10, 0, 0, 2]);
+        let both = ByteCounters { ect1: 5, ..classic };
+        assert_eq!(wire(both), [172, 11, 0, 0, 10, 0, 0, 2, 0, 0, 6]);
+        assert_eq!((both.option(2), both.option(2).len()), (AccEcnOption::NONE, 0));
+    }
+
+    #[test]
+    fn the_sender_follows_the_counter_of_bytes_across_wraps_and_ignores_older_options() {
         let mut rng = Rng::stream(4, "option");
-        let (mut sent, mut heard) = (ByteCounters::default(), ByteCounters::default());
-        for step in 0..5_000 {
-            sent.ect0 += rng.below(1 << 20);
-            sent.ce += rng.below(1 << 20);
-            sent.ect1 += rng.below(1 << 20);
-            let order = if step % 2 == 0 { Order::Ect0First } else { Order::Ect1First };
-            heard = heard.read(&sent.option(order, 3)).expect("it is an option");
-            assert_eq!(heard, sent);
+        let (mut counted, mut known) = (ByteCounters::default(), 0);
+        for _ in 0..5_000 {
+            let before = counted.option(3);
+            counted.add(Ecn::Ect1, rng.below(1 << 20));
+            counted.add(Ecn::Ce, 1 + rng.below(1 << 20));
+            let now = counted.option(3);
+            assert!(now.has_news(known));
+            known += now.new_ce_bytes(known).expect("an option");
+            assert_eq!(known, counted.ce);
+            assert!(!now.has_news(known));
+            assert_eq!(before.new_ce_bytes(known), Some(0));
         }
-        let part = ByteCounters::default().read(&[174, 8, 0, 0, 9, 0, 0, 2]);
-        assert_eq!(part, Some(ByteCounters { ect0: 0, ce: 2, ect1: 8 }));
-        for wrong in [&[][..], &[174], &[173, 2], &[174, 5, 0, 0], &[174, 4, 0, 0], &[172, 11]] {
-            assert_eq!(ByteCounters::default().read(wrong), None, "{wrong:?}");
-        }
+        assert_eq!(AccEcnOption::NONE.new_ce_bytes(known), None);
+    }
+
+    #[test]
+    fn a_change_to_ce_and_each_second_ce_ask_for_an_acknowledgement() {
+        let mut counters = Counters::default();
+        let (e, c) = (Ecn::Ect1, Ecn::Ce);
+        let asks = [e, c, c, e, c, e].map(|ecn| counters.take(ecn, 100, 2));
+        assert_eq!(asks, [false, true, true, false, true, false], "none was acknowledged");
+        let (flags, option) = counters.report(true, 0);
+        assert_eq!((flags, option.new_ce_bytes(0)), (ace(3), Some(300)));
+        assert!(counters.report(true, 0).1.is_empty(), "no counter has changed");
+        counters.take(c, 100, 2);
+        assert!(!counters.take(c, 100, 3), "the second of three");
+        assert!(counters.report(true, 3).1.is_empty(), "three SACK blocks leave no room");
     }
 }

@@ -127,11 +127,13 @@ params! {
             within(1, 1024), "RFC 6928 has 10; beyond 1024 no start is sensible";
         /// The congestion control and its settings.
         cc: CcConfig as "congestion control" = CcConfig::default();
-        /// ECN as in RFC 3168: one reduction per window of echoes. Prague and DCTCP count marks
-        /// exactly (RFC 9768) with their own codepoint, whatever this says.
+        /// Ask for ECN as in RFC 3168: one reduction per window of echoes. Prague, DCTCP and ABC
+        /// ask for counters of marks (RFC 9768) with their own codepoint, whatever this says; from
+        /// a receiver without them they send data that is not ECN-capable.
         ecn: bool = false;
-        /// Count marks by the three bits of ACE, which wrap, and not exactly.
-        ace: bool = false, free(), "RFC 9768 section 3.2.2 and appendix A.2";
+        /// With `ecn`, ask for counters of marks, and for echoes only if the receiver has none; one
+        /// reduction in a round trip with marks.
+        accecn: bool = false, free(), "RFC 9768 section 4";
         /// The rule for the retransmission timeout.
         rto: Rto = Rto::Linux;
         /// Timeout before the first sample.
@@ -230,7 +232,8 @@ pub const DOC: MethodDoc = MethodDoc {
            the timers.",
     sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6582 (NewReno, without \
               SACK), 6937 and 9937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), 5682 \
-              (F-RTO), 3042 (limited transmit), 3168 (ECN), 9768 (counts of marks), 6928 (initial window)",
+              (F-RTO), 3042 (limited transmit), 3168 (ECN), 9768 (accurate ECN), 6928 (initial \
+              window)",
     deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in Linux: \
                  with seconds of queue a steady RTT would otherwise make every small delay a \
                  timeout. The variance follows the largest deviation of a round: with a sample per \

@@ -5,7 +5,7 @@
 //! (RFC 6675, or RFC 6582 without SACK), proportional rate reduction (RFC 6937), the retransmission
 //! timer (RFC 6298) with timestamps (RFC 7323) or without, detection of spurious retransmissions
 //! (RFC 3522, RFC 5682), delayed acknowledgements (RFC 5681), flow control with zero-window probes
-//! (RFC 9293), ECN (RFC 3168, and the exact counts of RFC 9768), pacing and delivery-rate samples;
+//! (RFC 9293), ECN (RFC 3168, RFC 9768), pacing and delivery-rate samples;
 //! on request a SYN that data waits for. The model has neither the close nor the bytes themselves
 //! (only stream offsets travel; they start at 0 and never wrap).
 //!

@@ -2,9 +2,10 @@
 //!
 //! Sources: RFC 5681 section 4.2 (delayed acknowledgements, at once on a gap or its repair), RFC
 //! 2018 and 2883 (the most recent block first, duplicates reported), RFC 7323 section 4.3 (the
-//! timestamp to echo), RFC 3168 section 6.1.3 (echo of marks until the sender sets CWR), RFC 9293
-//! section 3.8.6 (the window's right edge never moves back). The application reads at once, so
-//! out-of-order bytes do not narrow the window.
+//! timestamp to echo), RFC 3168 section 6.1.3 (echo of marks until the sender sets CWR), RFC 9768
+//! section 3.2 (counters of marks, and when they are reported), RFC 9293 section 3.8.6 (the
+//! window's right edge never moves back). The application reads at once, so out-of-order bytes do
+//! not narrow the window.
 //!
 //! As in Linux: acknowledges every second full segment or after 40 ms, each of the first 16
 //! segments at once, and a mark at once. The state of the window decides whether the second segment
@@ -17,12 +18,13 @@ mod ranges;
 mod reader;
 mod window;
 
+use crate::accecn::{self, AccEcnOption, Counters, Feedback, Flags};
 use crate::kernel::Kernel;
 use crate::segment::{Ack, Mark, SackBlock, Segment};
 use alloc::collections::VecDeque;
 use autotune::Autotune;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{Bytes, ConfigError, Duration, Instant, params};
+use justfull_base::{Bytes, ConfigError, Duration, Ecn, Instant, params};
 use reader::{FIRST_SPACE, MOST_SPACE, Reader};
 pub use window::{AutoWindow, Window};
 
@@ -48,6 +50,14 @@ params! {
             at_least(Duration::ZERO).below(Duration::from_millis(500)), "RFC 5681 section 4.2";
         /// Segments at the start that are acknowledged one by one.
         quick_acks: u32 as "segments" = 16;
+        /// The feedback of marks that it supports; a sender uses it or less.
+        ecn: Feedback = Feedback::Accurate;
+        /// With accurate feedback, marked segments after which it acknowledges at once; it also
+        /// does so for the first mark after an unmarked segment. RFC 9768 recommends 2; with 1 a
+        /// sender of few segments hears of each mark at once.
+        ce_acks: u32 as "segments" = 1, within(1, 7), "RFC 9768 section 3.2.2.5.1";
+        /// With accurate feedback, report the counters of bytes too, where they fit beside SACK.
+        accecn_option: bool = true, free(), "RFC 9768 section 3.2.3.3";
     }
 }
 
@@ -57,8 +67,9 @@ pub const DOC: MethodDoc = MethodDoc {
     kind: "transport",
     title: "TCP receiver with SACK and delayed acknowledgements",
     text: "Puts segments in order. It acknowledges a gap, its repair and a congestion mark at \
-           once. It acknowledges data in order when the second segment arrives or, if the state of \
-           the window demands it as in Linux, when the application reads it.",
+           once; with counters, of a row of marks the first and each `ce_acks`-th. It acknowledges \
+           data in order when the second segment arrives or, if the state of the window demands it \
+           as in Linux, when the application reads it.",
     sources: "RFC 5681 section 4.2, RFC 2018, RFC 2883, RFC 7323, RFC 3168 section 6.1.3, RFC \
               9768, RFC 9293; Fisk and Feng 2001 (the growing window); Linux: \
               __tcp_ack_snd_check, __tcp_cleanup_rbuf",
@@ -120,7 +131,15 @@ pub struct Receiver {
     unacked_segments: u32,
     quick_left: u32,
     deadline: Option<Instant>,
-    echo: bool,
+    /// How marks are fed back.
+    feedback: Feedback,
+    /// The flags and the option of the next acknowledgement: the echo of RFC 3168, or the counters
+    /// as last reported.
+    flags: Flags,
+    option: AccEcnOption,
+    counters: Counters,
+    /// Position of the stream at the last SYN.
+    syn_at: Option<u64>,
     stats: ReceiverStats,
 }
 
@@ -162,7 +181,11 @@ impl Receiver {
             unacked_segments: 0,
             quick_left: config.quick_acks,
             deadline: None,
-            echo: false,
+            feedback: Feedback::Off,
+            flags: 0,
+            option: AccEcnOption::NONE,
+            counters: Counters::default(),
+            syn_at: None,
             stats: ReceiverStats::default(),
         };
         receiver.set_window(config.window.initial());
@@ -222,24 +245,16 @@ impl Receiver {
         self.acknowledge(None)
     }
 
-    /// A segment arrives; `ce`: with congestion experienced. Returns an acknowledgement or delays
-    /// it.
+    /// A segment arrives; `ce`: with congestion experienced, which without ECN means nothing.
+    /// Returns an acknowledgement or delays it.
     #[inline(always)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) -> Option<Ack> {
         if segment.len == 0 {
-            return Some(self.on_empty(segment));
+            return Some(self.on_empty(segment, ce));
         }
         self.stats.segments += 1;
         self.stats.bytes += u64::from(segment.len);
-        // RFC 3168 section 6.1.3: CWR ends the echo unless this very segment is marked.
-        if segment.cwr {
-            self.echo = false;
-        }
-        if ce {
-            self.echo = true;
-            self.stats.ce_marks += 1;
-            self.stats.ce_bytes += u64::from(segment.len);
-        }
+        let marked = self.feedback != Feedback::Off && self.take_codepoint(segment, ce);
         // RFC 7323 section 4.3 (2): the first segment since the last acknowledgement counts. So
         // does a repeated one whose acknowledgement was lost; otherwise the sender would time its
         // own silence.
@@ -252,7 +267,7 @@ impl Receiver {
         self.advance(now, segment);
         let quick = self.quick_left > 0;
         self.quick_left = self.quick_left.saturating_sub(1);
-        if quick || ce || !self.config.delayed_ack {
+        if quick || marked || !self.config.delayed_ack {
             return Some(self.acknowledge(None));
         }
         if self.reader.is_some() {
@@ -263,6 +278,30 @@ impl Receiver {
         }
         self.deadline = Some(now + self.config.delayed_ack_timeout);
         None
+    }
+
+    /// Notes the codepoint of `segment`, which may be CE by now. True if it must be reported at
+    /// once. Cold, so that a segment without ECN saves no registers for this call.
+    #[cold]
+    #[inline(never)]
+    fn take_codepoint(&mut self, segment: &Segment, ce: bool) -> bool {
+        if ce {
+            self.stats.ce_marks += 1;
+            self.stats.ce_bytes += u64::from(segment.len);
+        }
+        match self.feedback {
+            Feedback::Off => false,
+            Feedback::Classic => {
+                // RFC 3168 section 6.1.3: CWR ends the echo unless this very segment is marked.
+                let echo = ce || self.flags > 0 && segment.flags & accecn::CWR == 0;
+                self.flags = if echo { accecn::ECE } else { 0 };
+                ce
+            }
+            Feedback::Accurate => {
+                let arrived = if ce { Ecn::Ce } else { segment.ecn };
+                self.counters.take(arrived, segment.len.into(), self.config.ce_acks.into())
+            }
+        }
     }
 
     /// Decides whether data in order is acknowledged at its arrival, at its read, or later. This
@@ -302,11 +341,12 @@ impl Receiver {
 
     /// A segment without data: a SYN or a probe.
     #[cold]
-    fn on_empty(&mut self, segment: &Segment) -> Ack {
-        if segment.mark == Mark::Syn {
-            self.open(segment);
+    fn on_empty(&mut self, segment: &Segment, ce: bool) -> Ack {
+        if segment.mark != Mark::Syn {
+            return self.acknowledge(None);
         }
-        Ack { syn: segment.mark == Mark::Syn, ..self.acknowledge(None) }
+        let flags = self.open(segment, if ce { Ecn::Ce } else { segment.ecn });
+        Ack { syn: true, flags, option: AccEcnOption::NONE, ..self.acknowledge(None) }
     }
 
     /// A segment out of order, or a segment that arrives while ranges wait beyond a gap, is
@@ -371,17 +411,26 @@ impl Receiver {
         if duplicate.is_some() || self.recent_len > 0 {
             sack_len = self.list_blocks(duplicate, &mut sack);
         }
+        if self.feedback == Feedback::Accurate {
+            self.report(sack_len);
+        }
         Ack {
             cumulative: self.next,
             window: self.offered - self.next,
             ts_echo: self.ts_recent,
             sack,
             sack_len,
-            ece: self.echo,
-            ce_packets: self.stats.ce_marks,
-            ce_bytes: self.stats.ce_bytes,
+            flags: self.flags,
             syn: false,
+            option: self.option,
         }
+    }
+
+    /// Puts the counters in the next acknowledgement, which has `blocks` SACK blocks.
+    #[cold]
+    #[inline(never)]
+    fn report(&mut self, blocks: u8) {
+        (self.flags, self.option) = self.counters.report(self.config.accecn_option, blocks);
     }
 
     #[inline(never)]
@@ -407,15 +456,29 @@ impl Receiver {
         (used + recent) as u8
     }
 
-    /// A SYN: a connection begins; the stream keeps its position.
+    /// A SYN that arrives as `ecn`: a connection begins; the stream keeps its position. Returns the
+    /// flags of the SYN/ACK. Of several SYNs of one connection the first selects the feedback (RFC
+    /// 9768 section 3.1.5).
     #[cold]
-    fn open(&mut self, syn: &Segment) {
+    fn open(&mut self, syn: &Segment, ecn: Ecn) -> Flags {
         self.quick_left = self.config.quick_acks;
-        self.echo = false;
         self.ts_recent = syn.sent_at;
         if let Some(reader) = &mut self.reader {
             reader.restart(self.space);
         }
+        if self.syn_at.replace(self.next) == Some(self.next) {
+            return self.feedback.answer(ecn);
+        }
+        self.accept(syn.flags, ecn)
+    }
+
+    /// Selects the feedback that a SYN with these flags offers, which arrived as `ecn`, and starts
+    /// to count. Returns the flags of the SYN/ACK.
+    pub(crate) fn accept(&mut self, syn: Flags, ecn: Ecn) -> Flags {
+        self.feedback = self.config.ecn.answering(syn);
+        (self.flags, self.option) = (0, AccEcnOption::NONE);
+        self.counters = Counters::default();
+        self.feedback.answer(ecn)
     }
 }
 

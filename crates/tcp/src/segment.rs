@@ -1,5 +1,6 @@
 //! The messages between the endpoints: segments one way, acknowledgements the other.
 
+use crate::accecn::{AccEcnOption, Flags};
 use justfull_base::{Ecn, Instant};
 
 /// Bytes of IPv4 and TCP headers with the timestamps option. A sender adds them to the payload on
@@ -18,10 +19,11 @@ pub struct Segment {
     pub retransmission: bool,
     /// When it was sent: the timestamp value of RFC 7323.
     pub sent_at: Instant,
-    /// Its ECN codepoint (RFC 3168); retransmissions and probes are not ECN-capable.
+    /// Its ECN codepoint (RFC 3168); SYNs and probes are not ECN-capable, retransmissions only of
+    /// scalable controls.
     pub ecn: Ecn,
-    /// Congestion window reduced (RFC 3168): the receiver may stop echoing.
-    pub cwr: bool,
+    /// AE, CWR and ECE: of a SYN the offer of ECN; then CWR (RFC 3168) or ACE (RFC 9768).
+    pub flags: Flags,
     /// SYN or PSH.
     pub mark: Mark,
 }
@@ -78,15 +80,13 @@ pub struct Ack {
     pub sack: [SackBlock; 3],
     /// Number of valid blocks, 0 to 3.
     pub sack_len: u8,
-    /// ECN echo (RFC 3168).
-    pub ece: bool,
-    /// Segments that arrived with congestion experienced since the start (RFC 9768's counter,
-    /// unwrapped).
-    pub ce_packets: u64,
-    /// Payload bytes of these segments (the CE byte counter of RFC 9768's option, unwrapped).
-    pub ce_bytes: u64,
+    /// AE, CWR and ECE: of a SYN/ACK the answer to the offer of ECN; then ECE (RFC 3168) or ACE
+    /// (RFC 9768).
+    pub flags: Flags,
     /// True for the acknowledgement of a SYN.
     pub syn: bool,
+    /// The counters of bytes, if the receiver reports them.
+    pub option: AccEcnOption,
 }
 
 impl Ack {

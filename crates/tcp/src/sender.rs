@@ -19,6 +19,7 @@ mod timer;
 mod transmit;
 mod turns;
 
+use crate::accecn::{Feedback, Flags, Stretches};
 use crate::cc::AnyControl;
 use crate::cc::CongestionController;
 use crate::config::{Pacing, Prr as PrrConfig, Recovery, SenderConfig, SpuriousDetection};
@@ -113,11 +114,16 @@ struct Setup {
     mss: u32,
     header: u32,
     ack: u32,
+    /// The feedback of marks that it asks for, and the codepoint it then sends.
+    asked: (Feedback, Ecn),
+    /// The control reacts to counts of marks.
+    scalable: bool,
+    /// The feedback that both ends agreed on.
+    feedback: Feedback,
+    /// The codepoint of new data.
     ecn: Ecn,
-    /// Marks are counted exactly (RFC 9768): echoes mean nothing.
-    counts_marks: bool,
-    /// They are counted by the three bits of ACE.
-    ace: bool,
+    /// The flags of segments: ACE without a marked acknowledgement, or none.
+    flags: Flags,
     prr: PrrConfig,
     nagle: bool,
     restart_after_idle: bool,
@@ -135,6 +141,42 @@ struct Setup {
     /// See [`Features::sack_restarts`](crate::kernel::Features).
     sack_restarts: bool,
     spurious_detection: SpuriousDetection,
+}
+
+impl Setup {
+    /// The settings of a connection whose ends have not agreed on ECN yet.
+    fn new(config: &SenderConfig, cc: &AnyControl) -> Self {
+        let always_pace = config.pacing == Pacing::Always;
+        let asked = match cc.codepoint() {
+            Some(codepoint) => (Feedback::Accurate, codepoint),
+            None if config.ecn && config.accecn => (Feedback::Accurate, Ecn::Ect0),
+            None if config.ecn => (Feedback::Classic, Ecn::Ect0),
+            None => (Feedback::Off, Ecn::NotEct),
+        };
+        Self {
+            mss: config.mss,
+            header: config.header,
+            ack: config.ack_size(),
+            asked,
+            scalable: cc.codepoint().is_some(),
+            feedback: Feedback::Off,
+            ecn: Ecn::NotEct,
+            flags: 0,
+            prr: config.prr,
+            nagle: config.nagle,
+            restart_after_idle: config.restart_after_idle,
+            always_pace,
+            paced: always_pace || cc.may_pace(),
+            max_reordering: config.max_reordering,
+            by_time: config.recovery == Recovery::Rack,
+            by_reno: config.recovery == Recovery::NewReno,
+            limited_transmit: config.limited_transmit,
+            impatient: config.impatient,
+            timestamps: config.timestamps,
+            sack_restarts: config.kernel.features().sack_restarts,
+            spurious_detection: config.spurious_detection,
+        }
+    }
 }
 
 /// A TCP sender.
@@ -177,9 +219,13 @@ pub struct Sender {
     window_end: u64,
     clamp: u64,
     round: Round,
-    send_cwr: bool,
+    /// The flags of the next new segment.
+    next_flags: Flags,
+    /// Marked segments and bytes that the receiver has reported by its counters.
     ce_packets: u64,
     ce_bytes: u64,
+    /// Of acknowledgements without the option.
+    stretches: Stretches,
     last_sent: Option<Instant>,
     /// This and the next three are "never" while not armed.
     rto_deadline: Instant,
@@ -221,30 +267,10 @@ impl Sender {
     /// The first setting outside its bounds.
     pub fn with_control(config: &SenderConfig, cc: AnyControl) -> Result<Self, ConfigError> {
         config.validate()?;
-        let by_time = config.recovery == Recovery::Rack;
-        let always_pace = config.pacing == Pacing::Always;
-        Ok(Self {
-            setup: Setup {
-                mss: config.mss,
-                header: config.header,
-                ack: config.ack_size(),
-                ecn: cc.codepoint().unwrap_or(if config.ecn { Ecn::Ect0 } else { Ecn::NotEct }),
-                counts_marks: cc.codepoint().is_some(),
-                ace: config.ace,
-                prr: config.prr,
-                nagle: config.nagle,
-                restart_after_idle: config.restart_after_idle,
-                always_pace,
-                paced: always_pace || cc.may_pace(),
-                max_reordering: config.max_reordering,
-                by_time,
-                by_reno: config.recovery == Recovery::NewReno,
-                limited_transmit: config.limited_transmit,
-                impatient: config.impatient,
-                timestamps: config.timestamps,
-                sack_restarts: config.kernel.features().sack_restarts,
-                spurious_detection: config.spurious_detection,
-            },
+        let setup = Setup::new(config, &cc);
+        let (by_time, asked) = (setup.by_time, setup.asked.0);
+        let mut sender = Self {
+            setup,
             rate: RateSampler::new(cc.uses_rate_samples()),
             pacer: Pacer::new(config.kernel.features()).with_burst_time(cc.burst_time()),
             board: Scoreboard::new(config.mss, by_time).keeping_losses(cc.uses_losses()),
@@ -270,9 +296,10 @@ impl Sender {
             window_end: INITIAL_PEER_WINDOW,
             clamp: u64::MAX,
             round: Round::default(),
-            send_cwr: false,
+            next_flags: 0,
             ce_packets: 0,
             ce_bytes: 0,
+            stretches: Stretches::default(),
             last_sent: None,
             rto_deadline: Instant::NEVER,
             reorder_deadline: Instant::NEVER,
@@ -281,7 +308,12 @@ impl Sender {
             persist_backoff: 0,
             probe_due: false,
             stats: SenderStats::default(),
-        })
+        };
+        // Without a SYN the peer is taken to support it.
+        if !config.handshake {
+            sender.use_feedback(asked);
+        }
+        Ok(sender)
     }
 
     /// The application makes `bytes` more available; `u64::MAX` for an endless supply. Ignored
@@ -387,6 +419,13 @@ impl Sender {
     #[must_use]
     pub const fn ack_size(&self) -> u32 {
         self.setup.ack
+    }
+
+    /// Segments of this connection that its receiver has reported as marked by its counters (RFC
+    /// 9768); an estimate where ACE may have wrapped.
+    #[must_use]
+    pub const fn marked_segments(&self) -> u64 {
+        self.ce_packets
     }
 
     /// Counters since the start.

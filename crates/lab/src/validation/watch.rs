@@ -15,12 +15,12 @@ pub(super) struct Watch {
 }
 
 impl Observer for Watch {
-    fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack, sender: &Sender) {
+    fn acknowledged(&mut self, now: Instant, flow: u32, _: &Ack, sender: &Sender) {
         if flow != 0 {
             return;
         }
         let now = now.as_secs_f64();
-        if ack.ce_packets > 0 && self.mark.is_none() {
+        if sender.marked_segments() > 0 && self.mark.is_none() {
             let before = self.windows.last().map_or(f64::NAN, |(_, window)| *window);
             self.mark = Some((now, before));
         }

@@ -30,7 +30,7 @@ pub(crate) struct Ack {
     in_flight: u64,
     /// Newly marked lost.
     lost: u64,
-    /// Payload newly reported with congestion experienced.
+    /// Payload newly reported with congestion experienced, if the sender has `accecn`.
     ce_bytes: u64,
     /// The sampled segment left while the application limited the rate.
     app_limited: bool,

@@ -7,9 +7,10 @@
 //! the epoch, so equal runs give equal files.
 //!
 //! The captured data are raw IPv4 (LINKTYPE_RAW, 101). Addresses, ports, lengths, ECN bits,
-//! sequence and acknowledgement numbers, timestamps and SACK blocks are the flow's own. Payloads
-//! are zeros cut at [`SNAPLEN`]; lengths and checksums cover the whole packet. The simulator has no
-//! handshake, and neither has the file: sequence numbers start at 1, as after a SYN with 0.
+//! sequence and acknowledgement numbers, the flags AE, CWR and ECE, timestamps, SACK blocks and
+//! AccECN options are the flow's own. Payloads are zeros cut at [`SNAPLEN`]; lengths and checksums
+//! cover the whole packet. Only a sender with `handshake` has a SYN and a SYN/ACK; sequence numbers
+//! start at 1, as after a SYN with 0.
 
 mod file;
 mod packet;

@@ -273,6 +273,7 @@ impl<T: Copy> Chain<T> {
         let Some(waiting) = &mut self.hold.places[payload as usize] else { return false };
         let older = waiting.way.flow == carried.way.flow
             && waiting.size == carried.size
+            && waiting.way.flags == carried.way.flags
             && waiting.way.ack.is_some_and(|old| old < ack);
         let ue = carried.way.ue;
         let begun = match &self.radio {

@@ -5,6 +5,7 @@ use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Ecn, choice, table};
 use justfull_ran::{Hold, MacConfig, StackConfig};
+use justfull_tcp::accecn::Flags;
 use serde::{Deserialize, Serialize};
 
 table! {
@@ -72,7 +73,8 @@ choice! {
 pub struct UplinkStack {
     /// The chain from the UEs to the base station; its MAC is an uplink's.
     pub chain: StackConfig,
-    /// A new acknowledgement replaces the acknowledgement of its flow that waits in the UE.
+    /// A new acknowledgement replaces the acknowledgement of its flow that waits in the UE and has
+    /// the same ECN flags.
     pub ack_filter: bool,
 }
 
@@ -95,6 +97,9 @@ pub struct Way {
     /// The acknowledged bytes, if the packet is a pure acknowledgement without other information,
     /// so that a later one may replace it.
     pub ack: Option<u64>,
+    /// The ECN flags of an acknowledgement. One with other flags does not replace it, so that a
+    /// filter preserves the feedback of ECN (RFC 3449 section 5.2.1, RFC 9768 section 3.3.3).
+    pub flags: Flags,
 }
 
 /// The fate of a packet that has left its UE.

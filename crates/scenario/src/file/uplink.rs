@@ -53,7 +53,8 @@ table! {
         pdcp: PdcpConfig = PdcpConfig::default();
         /// The MAC. A carrier or slots at their defaults are the cell's, with mac.kind rb.
         mac: UplinkMacConfig = UplinkMacConfig::default();
-        /// A new acknowledgement replaces the acknowledgement of its flow that waits in the UE.
+        /// A new acknowledgement replaces the acknowledgement of its flow that waits in the UE and
+        /// has the same ECN flags.
         ack_filter: bool = false;
     }
 }

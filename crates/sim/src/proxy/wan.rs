@@ -5,6 +5,7 @@ use crate::senders::SegmentLink;
 use justfull_base::{BitRate, Duration, Instant};
 use justfull_run::route::Route;
 use justfull_run::wire::Wires;
+use justfull_tcp::accecn::AccEcnOption;
 use justfull_tcp::{Ack, Segment};
 
 /// A segment on its way to the proxy.
@@ -79,10 +80,9 @@ impl Wan {
             ts_echo: Instant::ZERO,
             sack: Default::default(),
             sack_len: 0,
-            ece: false,
-            ce_packets: 0,
-            ce_bytes: 0,
+            flags: 0,
             syn: false,
+            option: AccEcnOption::NONE,
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
             retransmission: false,
             sent_at: Instant::ZERO,
             ecn: justfull_base::Ecn::NotEct,
-            cwr: false,
+            flags: 0,
             mark: justfull_tcp::Mark::None,
         };
         wan.send_segment(at(0), 0, &ROUTE, segment);

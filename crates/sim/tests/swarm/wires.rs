@@ -6,6 +6,7 @@ use crate::harness::{Reduction, World};
 use crate::link::{self, Path};
 use crate::reductions::set;
 use justfull_base::{BitRate, Bytes, Duration, Ratio, Rng};
+use justfull_tcp::accecn::Feedback;
 use justfull_tcp::cc::{
     abc, bbr, bbr3, cubic, dctcp, fixed, ledbatpp, new_reno, prague, vegas, westwood, yeah,
 };
@@ -103,7 +104,7 @@ pub(crate) fn sender(rng: &mut Rng) -> SenderConfig {
         initial_window: pick(rng, &[10, 10, 1, 3]),
         cc: control(rng),
         ecn: rng.chance(0.4),
-        ace: rng.chance(0.2),
+        accecn: rng.chance(0.4),
         min_rto,
         max_rto: min_rto.max(pick(rng, &[Duration::from_secs(120), Duration::from_secs(2)])),
         pacing: pick(rng, &[Pacing::Auto, Pacing::Always]),
@@ -134,6 +135,9 @@ pub(crate) fn receiver(rng: &mut Rng) -> ReceiverConfig {
         delayed_ack: rng.chance(0.7),
         delayed_ack_timeout: micros(rng, 1_000, 200_000),
         quick_acks: pick(rng, &[0, 16]),
+        ecn: pick(rng, &[Feedback::Accurate, Feedback::Accurate, Feedback::Classic, Feedback::Off]),
+        ce_acks: 1 + rng.below(7) as u32,
+        accecn_option: rng.chance(0.7),
     }
 }
 

@@ -17,10 +17,10 @@
 //! Known weaknesses: CE of any other AQM is a brake for one segment, a thousandth of what Reno
 //! would give up, so ABC starves others there; without an ABC router it fills the queue.
 //!
-//! Deviations: the window for losses is Reno's, the paper's CUBIC's. Marks are counted exactly (RFC
-//! 9768) in place of the release's echo of each change. Windows are bytes. The additive increase is
-//! equation 3's, ln 2 segments where each of a window accelerates; the release counts segments up
-//! to the window, which grows as fast, and adds none there.
+//! Deviations: the window for losses is Reno's, the paper's CUBIC's. Marks are counted by accurate
+//! ECN (RFC 9768) in place of the release's echo of each change. Windows are bytes. The additive
+//! increase is equation 3's, ln 2 segments where each of a window accelerates; the release counts
+//! segments up to the window, which grows as fast, and adds none there.
 
 use super::CongestionController;
 use crate::control::{
@@ -49,9 +49,9 @@ pub const DOC: MethodDoc = MethodDoc {
            routers with the AQM `abc`.",
     sources: "Goyal and others, NSDI 2020, equation 3, section 4.1; \
               github.com/prateshg/ABC-NSDI2020, b1693cb",
-    deviations: "The window for losses is Reno's in place of CUBIC's; marks are counted exactly \
-                 (RFC 9768); the additive increase is the paper's, which the release leaves out \
-                 while each segment accelerates.",
+    deviations: "The window for losses is Reno's in place of CUBIC's; marks are counted by \
+                 accurate ECN (RFC 9768); the additive increase is the paper's, which the release \
+                 leaves out while each segment accelerates.",
     params: AbcConfig::params,
 };
 

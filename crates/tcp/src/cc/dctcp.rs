@@ -4,7 +4,7 @@
 //! distance to the share of bytes that were marked (section 3.3 step 6); the first mark of a window
 //! takes off alpha / 2 of it (step 9). Growth is Reno's, and pauses until the data in flight at the
 //! reduction is acknowledged. A loss halves the window (section 3.4). Its segments carry ECT(0),
-//! and their marks are counted exactly (RFC 9768) in place of section 3.2's echo.
+//! and their marks are counted by accurate ECN (RFC 9768) in place of section 3.2's echo.
 //!
 //! Defaults: gain 1/16, alpha 1 at first (section 4.2 and Linux).
 //!
@@ -36,10 +36,10 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "dctcp",
     kind: "congestion control",
     title: "DCTCP: half of the share of marks, once a window",
-    text: "Sends ECT(0), counts marks exactly, and takes off half of the averaged share of marked \
+    text: "Sends ECT(0), counts marks, and takes off half of the averaged share of marked \
            bytes once a window; grows as Reno. For queues that mark above a small threshold.",
     sources: "RFC 8257",
-    deviations: "Exact counts of marks (RFC 9768) replace the echo of section 3.2.",
+    deviations: "Accurate ECN (RFC 9768) replaces the echo of section 3.2.",
     params: DctcpConfig::params,
 };
 

@@ -81,7 +81,7 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "prague",
     kind: "congestion control",
     title: "Prague: a scalable control for L4S",
-    text: "Sends ECT(1), counts marks exactly, and takes off half of the averaged share of marked \
+    text: "Sends ECT(1), counts marks, and takes off half of the averaged share of marked \
            packets once per virtual RTT, 25 ms or more. Below 25 ms its rate does not depend on \
            the RTT. Needs an L4S AQM at the bottleneck, such as `dualpi2`.",
     sources: "TCP Prague 0.7 for Linux (tcp_prague.c); udp_prague (prague_cc.cpp); RFC 9331 \

@@ -1,5 +1,6 @@
 use super::*;
-use justfull_base::{Ecn, Rng};
+use crate::accecn::{CWR, ECE, ace};
+use justfull_base::Rng;
 use std::collections::BTreeSet;
 use std::vec;
 use std::vec::Vec;
@@ -11,7 +12,7 @@ fn segment(index: u64, at: u64) -> Segment {
         retransmission: false,
         sent_at: Instant::from_nanos(at),
         ecn: Ecn::NotEct,
-        cwr: false,
+        flags: 0,
         mark: Mark::None,
     }
 }
@@ -85,13 +86,60 @@ fn bytes_that_arrive_twice_are_reported_in_the_first_block() {
 #[test]
 fn a_mark_is_echoed_until_the_sender_says_it_has_reduced() {
     let mut r = slow();
+    assert_eq!(r.accept(Feedback::Classic.offer(), Ecn::NotEct), ECE);
     let ack =
         r.on_segment(Instant::ZERO, &segment(0, 0), true).expect("a mark is acknowledged at once");
-    assert!(ack.ece && ack.ce_packets == 1 && ack.ce_bytes == 1000);
+    assert_eq!((ack.flags, ack.option), (ECE, AccEcnOption::NONE));
     r.on_segment(Instant::ZERO, &segment(1, 0), false);
-    assert!(r.on_segment(Instant::ZERO, &segment(2, 0), false).expect("the second").ece);
-    r.on_segment(Instant::ZERO, &Segment { cwr: true, ..segment(3, 0) }, false);
-    assert!(!r.on_segment(Instant::ZERO, &segment(4, 0), false).expect("the second").ece);
+    let flags = |ack: Option<Ack>| ack.expect("the second").flags;
+    assert_eq!(flags(r.on_segment(Instant::ZERO, &segment(2, 0), false)), ECE);
+    r.on_segment(Instant::ZERO, &Segment { flags: CWR, ..segment(3, 0) }, false);
+    assert_eq!(flags(r.on_segment(Instant::ZERO, &segment(4, 0), false)), 0);
+}
+
+#[test]
+fn counted_marks_are_acknowledged_at_the_first_and_then_each_second_with_their_bytes() {
+    let mut r = receiver(&ReceiverConfig { ce_acks: 2, ..slow().config });
+    assert_eq!(r.accept(Feedback::Accurate.offer(), Ecn::Ce), 0b110, "the SYN arrived with CE");
+    let mut at = |index, ce| {
+        let segment = Segment { ecn: Ecn::Ect1, ..segment(index, 0) };
+        r.on_segment(Instant::ZERO, &segment, ce).map(|ack| (ack.flags, ack.option))
+    };
+    assert_eq!(at(0, false), None);
+    let (flags, option) = at(1, true).expect("the first mark");
+    assert_eq!((flags, option.new_ce_bytes(0)), (ace(1), Some(1000)));
+    assert_eq!(option.bytes()[..option.len()], [174, 8, 0, 0x03, 0xe9, 0, 0x03, 0xe8]);
+    assert_eq!(at(2, true), None, "the first of two");
+    assert_eq!(at(3, true).map(|(flags, _)| flags), Some(ace(3)));
+    assert_eq!(at(4, false), None);
+    assert_eq!(at(5, false).map(|(flags, _)| flags), Some(ace(3)), "delayed as usual");
+    let (flags, option) = at(7, true).expect("beyond a gap");
+    assert_eq!((flags, option.new_ce_bytes(3000)), (ace(4), Some(1000)));
+}
+
+#[test]
+fn of_several_syns_the_first_selects_the_feedback_and_the_last_is_reported() {
+    let mut r = slow();
+    let syn = |flags, retransmission| Segment {
+        len: 0,
+        flags,
+        retransmission,
+        mark: Mark::Syn,
+        ..segment(0, 0)
+    };
+    let mut answer = |syn: &Segment, ce| {
+        let ack = r.on_segment(Instant::ZERO, syn, ce).expect("a SYN is acknowledged");
+        assert!(ack.syn && ack.option.is_empty());
+        ack.flags
+    };
+    assert_eq!(answer(&syn(0b111, false), true), 0b110);
+    assert_eq!(answer(&syn(0, true), false), 0b010, "RFC 9768 section 3.1.5");
+    r.on_segment(Instant::ZERO, &Segment { ecn: Ecn::Ect1, ..segment(0, 0) }, true);
+    let mut next = Segment { seq: 1000, ..syn(0, false) };
+    assert_eq!(r.on_segment(Instant::ZERO, &next, false).map(|ack| ack.flags), Some(0), "new");
+    next.flags = 0b111;
+    let again = r.on_segment(Instant::ZERO, &next, false);
+    assert_eq!(again.map(|ack| ack.flags), Some(0), "this connection has no ECN");
 }
 
 #[test]

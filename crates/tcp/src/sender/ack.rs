@@ -3,7 +3,7 @@
 use super::new_reno::Reduction;
 use super::spurious::FRto;
 use super::{Round, Sender, SenderStats, Setup};
-use crate::accecn;
+use crate::accecn::{self, Feedback};
 use crate::cc::{CongestionController, Sampled};
 use crate::control::{AckSample, Congestion, CongestionCause, RecoveryState};
 use crate::pacer::Pacer;
@@ -26,6 +26,13 @@ pub(super) struct Progress {
     pub(super) lost: u64,
     pub(super) ce_count: u64,
     pub(super) ce_bytes: u64,
+}
+
+/// Marks that one acknowledgement newly reports by counters.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marks {
+    packets: u64,
+    bytes: u64,
 }
 
 /// The parts of a sample.
@@ -179,10 +186,8 @@ impl Sender {
         };
         self.rack.on_delivery(now, delivery.surest(), delivery.reordered);
         let rtt = delivery.once.is_some().then(|| now.since(delivery.once.sent_at()));
-        let ce_count = self.new_marks(ack, delivery.segments.into());
-        self.ce_packets += ce_count;
-        let ce_bytes = ack.ce_bytes.saturating_sub(self.ce_bytes);
-        self.ce_bytes += ce_bytes;
+        let counted = self.setup.feedback == Feedback::Accurate;
+        let marks = if counted { self.take_marks(ack, &delivery) } else { Marks::default() };
         let advanced = self.board.una() > una;
         Progress {
             delivery,
@@ -192,18 +197,48 @@ impl Sender {
             rtt,
             round_start: false,
             lost: 0,
-            ce_count,
-            ce_bytes,
+            ce_count: marks.packets,
+            ce_bytes: marks.bytes,
         }
     }
 
-    /// Segments that `ack` newly reports as marked; it newly acknowledges `segments`.
+    /// True if `ack`, of a receiver that counts, may report marks. Without the option, ACE may have
+    /// wrapped.
     #[inline(always)]
-    fn new_marks(&self, ack: &Ack, segments: u64) -> u64 {
-        if self.setup.ace {
-            return accecn::new_marks(accecn::ace(ack.ce_packets), self.ce_packets, segments);
+    pub(super) fn has_marks(&self, ack: &Ack) -> bool {
+        ack.flags != accecn::ace(self.ce_packets)
+            || ack.option.is_empty()
+            || ack.option.has_news(self.ce_bytes)
+    }
+
+    /// The marks that `ack`, which delivers `delivery`, newly reports by ACE and the option (RFC
+    /// 9768 appendix A). An acknowledgement that delivers nothing may be an old one; a later one
+    /// repeats its counters. Without the option the marked segments count by their average size,
+    /// and the next option corrects the sum.
+    #[inline(never)]
+    fn take_marks(&mut self, ack: &Ack, delivery: &Delivery) -> Marks {
+        let segments = u64::from(delivery.segments);
+        if segments == 0 {
+            return Marks::default();
         }
-        ack.ce_packets.saturating_sub(self.ce_packets)
+        let (known, mss) = (self.ce_packets, self.mss_bytes());
+        let marks = match ack.option.new_ce_bytes(self.ce_bytes) {
+            Some(bytes) => {
+                let packets = accecn::marks_by_bytes(ack.flags, known, segments, bytes, mss);
+                Marks { packets, bytes }
+            }
+            None => {
+                let packets = if self.stretches.take(segments) {
+                    accecn::least_marks(ack.flags, known)
+                } else {
+                    accecn::new_marks(ack.flags, known, segments)
+                };
+                Marks { packets, bytes: packets * delivery.bytes / segments }
+            }
+        };
+        self.ce_packets += marks.packets;
+        self.ce_bytes += marks.bytes;
+        marks
     }
 
     /// Gives the cumulative point and the SACK blocks to the scoreboard.
@@ -315,8 +350,12 @@ impl Sender {
                 self.enter_recovery(now);
             }
         }
-        let echoes = self.setup.ecn.is_capable() && !self.setup.counts_marks;
-        if ack.ece && echoes && self.state == RecoveryState::Open {
+        let marked = match self.setup.feedback {
+            Feedback::Off => false,
+            Feedback::Classic => ack.flags & accecn::ECE > 0,
+            Feedback::Accurate => progress.ce_count > 0 && !self.setup.scalable,
+        };
+        if marked && self.state == RecoveryState::Open {
             self.enter_reducing(now);
         }
     }
@@ -364,13 +403,20 @@ impl Sender {
         let event = self.congestion(now, cause);
         self.cc.on_congestion(&event);
         // The first new segment after any reduction carries CWR (RFC 3168 section 6.1.2).
-        self.send_cwr = self.setup.ecn.is_capable() && !self.setup.counts_marks;
+        self.announce_reduction();
         let bound = self.setup.prr;
         let proportional = bound != crate::config::Prr::Off && !self.cc.owns_recovery();
         if proportional && !self.setup.by_reno {
             let (flight, pipe) = (self.board.flight_size(), self.board.pipe());
             let prr = Prr::new(bound, self.mss_bytes(), self.cc.cwnd(), flight, pipe);
             self.reduction = Some(Reduction::Prr(prr));
+        }
+    }
+
+    /// The next new segment carries CWR where marks are echoed.
+    pub(super) fn announce_reduction(&mut self) {
+        if self.setup.feedback == Feedback::Classic {
+            self.next_flags = accecn::CWR;
         }
     }
 

@@ -9,6 +9,7 @@ use super::Sender;
 use super::ack::Progress;
 use super::offload::Rooms;
 use super::spurious::FRto;
+use crate::accecn::Feedback;
 use crate::control::{RecoveryState, Sent};
 use crate::record::Record;
 use crate::scoreboard::PlainRun;
@@ -42,8 +43,8 @@ impl Sender {
         let open = self.state == RecoveryState::Open && self.f_rto == FRto::Off;
         let judging =
             self.first_retransmission.is_some() || self.tail.is_out() || self.reduction.is_some();
-        let echo = ack.ece && !self.setup.counts_marks || self.setup.ace;
-        let marks = echo || ack.ce_packets > self.ce_packets || ack.ce_bytes > self.ce_bytes;
+        let counted = self.setup.feedback == Feedback::Accurate;
+        let marks = if counted { self.has_marks(ack) } else { ack.flags > 0 };
         if !open || judging || marks || ack.sack_len > 0 || self.rate.is_off() == SAMPLES {
             return None;
         }
@@ -146,14 +147,14 @@ impl Sender {
     }
 
     /// True if new data is in flight and only the window holds more back: nothing is lost, paced or
-    /// sampled, and no probe is due.
+    /// sampled, no probe is due, and the segments have no flags of ECN.
     #[inline(always)]
     fn sends_plainly(&self, now: Instant) -> bool {
         self.state == RecoveryState::Open
             && self.f_rto == FRto::Off
             && !self.tail.is_due()
             && !self.setup.paced
-            && !self.send_cwr
+            && self.next_flags == 0
             && self.rate.is_off()
             && self.board.pipe() > 0
             && !self.board.has_losses()
@@ -194,7 +195,7 @@ impl Sender {
                 retransmission: false,
                 sent_at: now,
                 ecn: self.setup.ecn,
-                cwr: false,
+                flags: 0,
                 mark: Mark::pushed((BURSTS && self.offload.leave()) | (begin + sent + mss == end)),
             });
             sent += mss;

@@ -2,7 +2,9 @@
 //! acknowledged (RFC 9293 section 3.5; RFC 6298 section 5).
 
 use super::{INITIAL_PEER_WINDOW, Sender};
+use crate::accecn::{self, Feedback};
 use crate::config::SenderConfig;
+use crate::receiver::Receiver;
 use crate::segment::{Ack, Mark, Segment};
 use justfull_base::{ConfigError, Duration, Ecn, Instant};
 
@@ -13,8 +15,8 @@ pub(super) enum Syn {
     Done,
     /// To be sent once there is data.
     Due,
-    /// Sent at this instant, for the first time unless `again`.
-    Sent { at: Instant, again: bool },
+    /// Sent at this instant, after so many others.
+    Sent { at: Instant, before: u32 },
 }
 
 impl Sender {
@@ -32,12 +34,33 @@ impl Sender {
         fresh.window_end = begin + INITIAL_PEER_WINDOW;
         fresh.written = self.written.max(begin);
         fresh.closed = self.closed;
-        fresh.ce_packets = self.ce_packets;
-        fresh.ce_bytes = self.ce_bytes;
         fresh.syn = Syn::Due;
         fresh.stats = core::mem::take(&mut self.stats);
         *self = fresh;
         Ok(())
+    }
+
+    /// Settles ECN with `receiver` as a handshake would have, for a connection that is established
+    /// from the start; a SYN of this sender settles it later.
+    pub fn settle(&mut self, receiver: &mut Receiver) {
+        if !self.is_opening() {
+            let asked = self.setup.asked.0;
+            let answer = receiver.accept(asked.offer(), Ecn::NotEct);
+            self.use_feedback(asked.agreed(answer));
+        }
+    }
+
+    /// The ends agreed on `feedback`. Data is not ECN-capable if a scalable control could not count
+    /// its marks.
+    pub(super) fn use_feedback(&mut self, feedback: Feedback) {
+        let (asked, codepoint) = self.setup.asked;
+        let setup = &mut self.setup;
+        setup.feedback = feedback;
+        let usable = feedback == asked || feedback == Feedback::Classic && !setup.scalable;
+        setup.ecn = if usable { codepoint } else { Ecn::NotEct };
+        // The acknowledgements are not ECN-capable, so none is ever marked.
+        setup.flags = if feedback == Feedback::Accurate { accecn::ace(0) } else { 0 };
+        self.next_flags = setup.flags;
     }
 
     /// True until the handshake is done.
@@ -50,23 +73,26 @@ impl Sender {
     #[cold]
     pub(super) fn send_syn(&mut self, now: Instant) -> Option<Segment> {
         let seq = self.board.nxt();
-        let again = match self.syn {
-            Syn::Due if self.written > seq => false,
-            Syn::Sent { .. } if self.probe_due => true,
+        let before = match self.syn {
+            Syn::Due if self.written > seq => 0,
+            Syn::Sent { before, .. } if self.probe_due => before + 1,
             _ => return None,
         };
         self.probe_due = false;
-        self.syn = Syn::Sent { at: now, again };
+        self.syn = Syn::Sent { at: now, before };
         self.rto_deadline = now + self.rtt.rto();
         self.stats.syns += 1;
-        let (len, retransmission) = (0, again);
+        // A middlebox may drop a SYN that offers ECN. The offer is repeated once if it is of
+        // accurate ECN (RFC 9768 section 3.1.4.1), else not (RFC 3168 section 6.1.1.1; Linux).
+        let asked = self.setup.asked.0;
+        let offers = before <= u32::from(asked == Feedback::Accurate);
         Some(Segment {
             seq,
-            len,
-            retransmission,
+            len: 0,
+            retransmission: before > 0,
             sent_at: now,
             ecn: Ecn::NotEct,
-            cwr: false,
+            flags: if offers { asked.offer() } else { 0 },
             mark: Mark::Syn,
         })
     }
@@ -84,15 +110,16 @@ impl Sender {
     /// twice, it gives no round-trip time (Karn's rule).
     #[cold]
     pub(super) fn take_syn(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
-        let Syn::Sent { at, again } = self.syn else { return None };
+        let Syn::Sent { at, before } = self.syn else { return None };
         if !ack.syn {
             return None;
         }
         self.syn = Syn::Done;
+        self.use_feedback(self.setup.asked.0.agreed(ack.flags));
         self.rto_deadline = Instant::NEVER;
         self.probe_due = false;
         self.take_window(ack, true);
-        if again {
+        if before > 0 {
             return None;
         }
         self.rtt.sample(at, now, true);

@@ -65,7 +65,7 @@ impl Sender {
             self.first_retransmission = None;
             self.unjudged = true;
         }
-        self.send_cwr = self.setup.ecn.is_capable();
+        self.announce_reduction();
         self.start_f_rto(repeated);
         self.pacer.reset();
         self.tail.forget();

@@ -123,7 +123,7 @@ impl Sender {
                 retransmission: false,
                 sent_at: now,
                 ecn: Ecn::NotEct,
-                cwr: false,
+                flags: self.setup.flags,
                 mark: Mark::None,
             });
         }
@@ -161,14 +161,15 @@ impl Sender {
         let seq = self.board.nxt();
         let (first, serial) = self.board.serials();
         self.rate.stamp(&self.leaving(now, len), serial, first);
-        let cwr = core::mem::take(&mut self.send_cwr);
         let len = len as u32;
         self.leave(now, len, false);
         self.board.push(Record::new(seq, len as u16, self.turns.new_data(now)));
         self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
         self.time(seq + u64::from(len), now);
         let mark = Mark::pushed(self.offload.leave() | self.ends_data(seq + u64::from(len)));
-        Segment { seq, len, retransmission: false, sent_at: now, ecn: self.setup.ecn, cwr, mark }
+        let flags = core::mem::replace(&mut self.next_flags, self.setup.flags);
+        let ecn = self.setup.ecn;
+        Segment { seq, len, retransmission: false, sent_at: now, ecn, flags, mark }
     }
 
     /// The state in which a segment of `bytes` leaves.
@@ -215,12 +216,12 @@ impl Sender {
         }
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
-        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable, but with exact counts (RFC
-        // 9331 section 4.1; tcp_prague.c, ECN++).
-        let ecn = if self.setup.counts_marks { self.setup.ecn } else { Ecn::NotEct };
-        let cwr = false;
+        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable, except of scalable controls
+        // (RFC 9331 section 4.1; tcp_prague.c, ECN++).
+        let ecn = if self.setup.scalable { self.setup.ecn } else { Ecn::NotEct };
+        let flags = self.setup.flags;
         let mark = Mark::pushed(self.ends_data(seq + u64::from(len)));
-        Segment { seq, len, retransmission: true, sent_at: now, ecn, cwr, mark }
+        Segment { seq, len, retransmission: true, sent_at: now, ecn, flags, mark }
     }
 
     /// True if the application has written nothing beyond `end`: PSH.

@@ -2,6 +2,7 @@
 
 use crate::config;
 use justfull_base::{Bytes, Duration, Ecn, Instant};
+use justfull_tcp::accecn::{AccEcnOption, CWR, ECE};
 use justfull_tcp::cc::new_reno;
 use justfull_tcp::{
     Ack, AutoWindow, CcConfig, Kernel, Mark, Prr, Receiver, ReceiverConfig, Recovery,
@@ -39,10 +40,9 @@ pub(crate) fn ack(segments: u64, blocks: &[(u64, u64)], echo: u64) -> Ack {
         ts_echo: at(echo),
         sack,
         sack_len: blocks.len() as u8,
-        ece: false,
-        ce_packets: 0,
-        ce_bytes: 0,
+        flags: 0,
         syn: false,
+        option: AccEcnOption::NONE,
     }
 }
 
@@ -284,7 +284,7 @@ fn without_detection_nothing_is_taken_back() {
 #[test]
 fn an_echo_reduces_once_a_window_and_the_next_new_segment_says_so() {
     let mut s = ten_out(&SenderConfig { ecn: true, prr: Prr::Off, ..new_reno() });
-    let echo = |segments| Ack { ece: true, ..ack(segments, &[], 1) };
+    let echo = |segments| Ack { flags: ECE, ..ack(segments, &[], 1) };
     s.on_ack(at(51), &echo(2));
     assert_eq!((s.cwnd(), s.stats().ece_reductions), (4 * MSS, 1));
     for segments in 3..=10 {
@@ -292,10 +292,10 @@ fn an_echo_reduces_once_a_window_and_the_next_new_segment_says_so() {
     }
     assert_eq!((s.cwnd(), s.stats().ece_reductions), (4 * MSS, 1));
     let new = flush(&mut s, at(52));
-    assert!(new[0].cwr && new[0].ecn == Ecn::Ect0 && !new[1].cwr);
+    assert!(new[0].flags == CWR && new[0].ecn == Ecn::Ect0 && new[1].flags == 0);
     s.on_ack(at(102), &ack(11, &[], 52));
     assert_eq!(s.snapshot().recovery, RecoveryState::Open);
-    s.on_ack(at(103), &Ack { ece: true, ..ack(12, &[], 52) });
+    s.on_ack(at(103), &Ack { flags: ECE, ..ack(12, &[], 52) });
     assert_eq!(s.stats().ece_reductions, 2);
 }
 
@@ -304,18 +304,20 @@ fn a_reduction_after_a_loss_or_a_timeout_is_announced_too_and_answers_the_echoes
     let config = SenderConfig { ecn: true, prr: Prr::Off, ..new_reno() };
     let mut s = ten_out(&config);
     s.on_ack(at(51), &ack(0, &[(1, 6)], 1));
-    s.on_ack(at(52), &Ack { ece: true, ..ack(0, &[(1, 7)], 1) });
+    s.on_ack(at(52), &Ack { flags: ECE, ..ack(0, &[(1, 7)], 1) });
     assert_eq!(s.stats().ece_reductions, 0, "this window is reduced already");
     s.on_ack(at(60), &ack(10, &[], 52));
-    assert!(flush(&mut s, at(60)).iter().find(|x| !x.retransmission).is_some_and(|x| x.cwr));
+    assert!(
+        flush(&mut s, at(60)).iter().find(|x| !x.retransmission).is_some_and(|x| x.flags == CWR)
+    );
     let mut s = ten_out(&SenderConfig { tail_loss_probe: false, ..config });
     s.on_timer(at(1001));
     assert!(
-        flush(&mut s, at(1001)).iter().all(|x| !x.cwr && x.ecn == Ecn::NotEct),
+        flush(&mut s, at(1001)).iter().all(|x| x.flags == 0 && x.ecn == Ecn::NotEct),
         "a retransmission is not ECN-capable"
     );
     s.on_ack(at(1050), &ack(10, &[], 1001));
-    assert!(flush(&mut s, at(1050))[0].cwr);
+    assert_eq!(flush(&mut s, at(1050))[0].flags, CWR);
 }
 
 #[test]
@@ -405,7 +407,7 @@ fn a_window_that_grows_stays_within_its_maximum_whatever_arrives() {
             retransmission: false,
             sent_at: at(10 * k),
             ecn: Ecn::NotEct,
-            cwr: false,
+            flags: 0,
             mark: Mark::None,
         };
         let ack = receiver.on_segment(at(10 * k + 5), &segment, false);

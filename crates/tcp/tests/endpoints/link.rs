@@ -74,10 +74,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(sender: Sender, receiver: &ReceiverConfig, path: &Path) -> Self {
+    pub(crate) fn new(mut sender: Sender, receiver: &ReceiverConfig, path: &Path) -> Self {
+        let mut receiver = Receiver::new(receiver).expect("the settings are valid");
+        sender.settle(&mut receiver);
         Self {
             sender,
-            receiver: Receiver::new(receiver).expect("the settings are valid"),
+            receiver,
             now: Instant::from_nanos(1),
             path: path.clone(),
             rng: Rng::stream(path.seed, "path"),

@@ -1,6 +1,7 @@
 //! Sender and receiver over a small simulated path.
 
 mod conformance;
+mod ecn;
 mod engine;
 mod link;
 mod no_sack;

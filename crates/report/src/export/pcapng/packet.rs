@@ -1,9 +1,10 @@
 //! IPv4, TCP, UDP and ICMP headers of packets whose payload is zeros: RFC 791, 9293, 7323, 2018,
-//! 768, 792; checksums by RFC 1071.
+//! 3168, 9768, 768, 792; checksums by RFC 1071.
 
 use justfull_base::{Dscp, Ecn, Instant, Packet};
 use justfull_ran::FiveTuple;
-use justfull_tcp::{Ack, Segment};
+use justfull_tcp::accecn::Flags;
+use justfull_tcp::{Ack, Mark, Segment};
 
 /// Captured bytes of a packet: all headers with three SACK blocks, and a little of the payload.
 pub const SNAPLEN: u32 = 96;
@@ -33,9 +34,8 @@ const PROTOCOL_UDP: u8 = 17;
 const ECHO_REPLY: u8 = 0;
 const ECHO_REQUEST: u8 = 8;
 
-const FLAG_ACK: u8 = 0x10;
-const FLAG_ECE: u8 = 0x40;
-const FLAG_CWR: u8 = 0x80;
+const FLAG_SYN: u16 = 0x02;
+const FLAG_ACK: u16 = 0x10;
 
 const OPTION_NOP: u8 = 1;
 const OPTION_SACK: u8 = 5;
@@ -98,17 +98,13 @@ impl Addressed {
         let length = (packet.size as usize).saturating_sub(IPV4_BYTES);
         let (protocol, used) = match content {
             Content::Tcp(segment) => {
-                let flags = FLAG_ACK | if segment.cwr { FLAG_CWR } else { 0 };
+                let syn = segment.mark == Mark::Syn;
+                let (kind, ack) = if syn { (FLAG_SYN, 0) } else { (FLAG_ACK, FIRST) };
+                let flags = kind | ecn_flags(segment.flags);
                 let ports = [self.server_port, self.ue_port];
-                tcp_header(
-                    rest,
-                    ports,
-                    FIRST + segment.seq,
-                    FIRST,
-                    flags,
-                    SERVER_WINDOW,
-                    TCP_BYTES,
-                );
+                // A SYN has the number before its first byte.
+                let seq = FIRST + segment.seq - u64::from(syn);
+                tcp_header(rest, ports, seq, ack, flags, SERVER_WINDOW, TCP_BYTES);
                 timestamps(&mut rest[20..], segment.sent_at, Instant::ZERO);
                 seal(rest, 16, length, self.server, self.ue, PROTOCOL_TCP);
                 (PROTOCOL_TCP, TCP_BYTES)
@@ -158,25 +154,28 @@ impl Addressed {
     pub(super) fn acknowledgement(&self, now: Instant, ack: &Ack, id: u16) -> Built {
         let blocks = ack.sack_blocks();
         let sack = if blocks.is_empty() { 0 } else { 4 + 8 * blocks.len() };
-        let used = TCP_BYTES + sack;
+        let used = TCP_BYTES + ack.option.len().next_multiple_of(4) + sack;
         let mut headers = [0; MOST];
         let (ip, rest) = headers.split_at_mut(IPV4_BYTES);
         let tcp = &mut rest[..used];
-        let flags = FLAG_ACK | if ack.ece { FLAG_ECE } else { 0 };
+        let syn = if ack.syn { FLAG_SYN } else { 0 };
+        let flags = FLAG_ACK | syn | ecn_flags(ack.flags);
         let window = (ack.window >> WINDOW_SHIFT).min(u64::from(u16::MAX)) as u16;
         let ports = [self.ue_port, self.server_port];
-        tcp_header(tcp, ports, FIRST, FIRST + ack.cumulative, flags, window, used);
+        let seq = FIRST - u64::from(ack.syn);
+        tcp_header(tcp, ports, seq, FIRST + ack.cumulative, flags, window, used);
         timestamps(&mut tcp[20..], now, ack.ts_echo);
+        let (counters, sacks) = tcp[TCP_BYTES..].split_at_mut(used - TCP_BYTES - sack);
+        counters.fill(OPTION_NOP);
+        let option = ack.option.len();
+        let begin = counters.len() - option;
+        counters[begin..].copy_from_slice(&ack.option.bytes()[..option]);
         if sack > 0 {
-            tcp[32..36].copy_from_slice(&[
-                OPTION_NOP,
-                OPTION_NOP,
-                OPTION_SACK,
-                2 + 8 * blocks.len() as u8,
-            ]);
+            let length = 2 + 8 * blocks.len() as u8;
+            sacks[..4].copy_from_slice(&[OPTION_NOP, OPTION_NOP, OPTION_SACK, length]);
             for (i, block) in blocks.iter().enumerate() {
-                put32(tcp, 36 + 8 * i, (FIRST + block.start) as u32);
-                put32(tcp, 40 + 8 * i, (FIRST + block.end) as u32);
+                put32(sacks, 4 + 8 * i, (FIRST + block.start) as u32);
+                put32(sacks, 8 + 8 * i, (FIRST + block.end) as u32);
             }
         }
         seal(tcp, 16, used, self.ue, self.server, PROTOCOL_TCP);
@@ -238,13 +237,18 @@ fn echo(icmp: &mut [u8], kind: u8, identifier: u16, number: u16) {
     put16(icmp, 2, sum);
 }
 
+/// AE, CWR and ECE in the place of the flags (RFC 9768 figure 3).
+const fn ecn_flags(flags: Flags) -> u16 {
+    (flags as u16) << 6
+}
+
 /// All of a TCP header except options and checksum; numbers are taken modulo 2^32.
 fn tcp_header(
     tcp: &mut [u8],
     ports: [u16; 2],
     seq: u64,
     ack: u64,
-    flags: u8,
+    flags: u16,
     window: u16,
     length: usize,
 ) {
@@ -252,8 +256,7 @@ fn tcp_header(
     put16(tcp, 2, ports[1]);
     put32(tcp, 4, seq as u32);
     put32(tcp, 8, ack as u32);
-    tcp[12] = (length as u8 / 4) << 4;
-    tcp[13] = flags;
+    put16(tcp, 12, (length as u16 / 4) << 12 | flags);
     put16(tcp, 14, window);
 }
 

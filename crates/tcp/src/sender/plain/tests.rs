@@ -45,14 +45,17 @@ impl Pair {
             spurious_detection,
             timestamps,
             ecn,
+            accecn: rng.below(2) == 0,
             handshake: rng.below(4) == 0,
             ..SenderConfig::default()
         };
-        let sender = Sender::new(&config).expect("the settings are sound");
+        let mut sender = Sender::new(&config).expect("the settings are sound");
+        let mut receiver = Receiver::new(&ReceiverConfig::default()).expect("the defaults are");
+        sender.settle(&mut receiver);
         Self {
             short: sender.clone(),
             general: sender,
-            receiver: Receiver::new(&ReceiverConfig::default()).expect("the defaults are"),
+            receiver,
             segments: VecDeque::new(),
             acks: VecDeque::new(),
             rng,

@@ -1,0 +1,140 @@
+//! ECN between two ends: the handshake, and counters over a path that loses acknowledgements.
+
+use crate::engine::{MSS, at, flush};
+use crate::link::{Path, World};
+use justfull_base::{Duration, Ecn, Instant};
+use justfull_tcp::accecn::Feedback;
+use justfull_tcp::cc::CongestionController;
+use justfull_tcp::control::{AckSample, Congestion, IdleRestart, Sent};
+use justfull_tcp::{AnyControl, CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A constant window of 40 segments that counts the reported bytes with CE.
+#[derive(Clone, Debug, Default)]
+struct Counting {
+    marked: Arc<AtomicU64>,
+}
+
+impl CongestionController for Counting {
+    fn on_sent(&mut self, _: &Sent) {}
+    fn on_ack(&mut self, sample: &AckSample) {
+        self.marked.fetch_add(sample.ce_bytes, Ordering::Relaxed);
+    }
+    fn on_congestion(&mut self, _: &Congestion) {}
+    fn on_spurious(&mut self, _: Instant) {}
+    fn on_idle_restart(&mut self, _: &IdleRestart) {}
+    fn on_recovery_exit(&mut self, _: Instant) {}
+    fn cwnd(&self) -> u64 {
+        40 * MSS
+    }
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+    fn codepoint(&self) -> Option<Ecn> {
+        Some(Ecn::Ect1)
+    }
+}
+
+/// Bytes with CE of 2000 segments, as the receiver counts them and as the sender hears of them.
+fn marked(receiver: &ReceiverConfig, ack_loss: f64) -> (u64, u64) {
+    let control = Counting::default();
+    let marked = Arc::clone(&control.marked);
+    let sender = Sender::with_control(&SenderConfig::default(), AnyControl::custom(control));
+    // 60 kB in flight less 15 kB on the way leave 45 kB in the queue.
+    let one_way = Duration::from_millis(5);
+    let path = Path { one_way, mark_above: 43_000, ack_loss, ..Path::default() };
+    let mut world = World::new(sender.expect("valid"), receiver, &path);
+    world.transfer(2_000 * MSS, Duration::from_secs(600));
+    (world.receiver.stats().ce_bytes, marked.load(Ordering::Relaxed))
+}
+
+#[test]
+fn the_option_tells_the_marked_bytes_though_nine_of_ten_acknowledgements_are_lost() {
+    let receiver = ReceiverConfig::default();
+    let (arrived, heard) = marked(&receiver, 0.0);
+    assert!(arrived > 200 * MSS && arrived < 1_900 * MSS, "{arrived}");
+    assert_eq!(heard, arrived);
+    let (arrived, heard) = marked(&receiver, 0.9);
+    assert!(arrived.abs_diff(heard) <= 2 * MSS, "{arrived} {heard}");
+}
+
+#[test]
+fn ace_alone_tells_each_mark_until_lost_acknowledgements_make_it_ambiguous() {
+    for ce_acks in [1, 2, 7] {
+        let receiver = ReceiverConfig { accecn_option: false, ce_acks, ..Default::default() };
+        let (arrived, heard) = marked(&receiver, 0.0);
+        assert_eq!(heard, arrived, "{ce_acks}");
+    }
+    let receiver = ReceiverConfig { accecn_option: false, ..Default::default() };
+    let (arrived, heard) = marked(&receiver, 0.5);
+    assert!(heard > arrived, "now and then ACE may have wrapped: {arrived} {heard}");
+    let (arrived, heard) = marked(&receiver, 0.95);
+    assert!(heard < arrived, "it wraps often, and long jumps are common: {arrived} {heard}");
+}
+
+#[test]
+fn counters_reduce_a_window_once_in_a_round_trip_as_echoes_do() {
+    let path = Path { mark_above: 20_000, ..Path::default() };
+    let of = |accecn| {
+        let config = SenderConfig { ecn: true, accecn, ..crate::config(CcConfig::default()) };
+        let mut world = World::with(&config, &path);
+        world.transfer(20_000_000, Duration::from_secs(600));
+        assert_eq!(world.drops, 0);
+        (world.sender.stats().ece_reductions, world.sender.marked_segments())
+    };
+    let [(by_echo, none), (by_count, counted)] = [false, true].map(of);
+    assert!(by_echo >= 8 && by_count.abs_diff(by_echo) <= 2, "{by_echo} {by_count}");
+    assert!(none == 0 && counted >= by_count, "{counted}");
+}
+
+/// The codepoint of the first data from a sender with `sender` to a receiver with `server`, after a
+/// handshake in which the first `lost` SYNs are lost, and the flags of its SYNs.
+fn opened(sender: &SenderConfig, server: Feedback, lost: usize) -> (Ecn, Vec<u8>) {
+    let mut sender =
+        Sender::new(&SenderConfig { handshake: true, ..sender.clone() }).expect("valid");
+    let receiver = ReceiverConfig { ecn: server, ..ReceiverConfig::default() };
+    let mut receiver = Receiver::new(&receiver).expect("valid");
+    sender.write(10 * MSS);
+    let (mut now, mut syns) = (at(1), Vec::new());
+    loop {
+        let syn = flush(&mut sender, now).pop().expect("a SYN");
+        assert_eq!((syn.len, syn.ecn), (0, Ecn::NotEct));
+        syns.push(syn.flags);
+        if syns.len() > lost {
+            let answer = receiver.on_segment(now, &syn, false).expect("a SYN/ACK");
+            sender.on_ack(now + Duration::from_millis(20), &answer);
+            break;
+        }
+        now = sender.next_timer().expect("the SYN is repeated");
+        sender.on_timer(now);
+    }
+    let data = flush(&mut sender, now + Duration::from_millis(20));
+    assert!(data.len() == 10 && data.iter().all(|segment| segment.ecn == data[0].ecn));
+    (data[0].ecn, syns)
+}
+
+#[test]
+fn data_is_ecn_capable_only_with_the_feedback_that_its_sender_asked_for() {
+    use Feedback::{Accurate, Classic, Off};
+    let prague = crate::config(CcConfig::by_name("prague").expect("it is on the list"));
+    let cubic = crate::config(CcConfig::default());
+    let ecn = SenderConfig { ecn: true, ..cubic.clone() };
+    let of =
+        |config: &SenderConfig| [Accurate, Classic, Off].map(|server| opened(config, server, 0).0);
+    assert_eq!(of(&prague), [Ecn::Ect1, Ecn::NotEct, Ecn::NotEct]);
+    assert_eq!(of(&ecn), [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct]);
+    let accurate = SenderConfig { accecn: true, ..ecn };
+    assert_eq!(of(&accurate), [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct]);
+    assert_eq!(of(&cubic), [Ecn::NotEct; 3]);
+}
+
+#[test]
+fn a_syn_that_is_lost_twice_offers_no_counters_and_a_classic_one_no_echo_after_one_loss() {
+    let prague = crate::config(CcConfig::by_name("prague").expect("it is on the list"));
+    let ecn = SenderConfig { ecn: true, ..crate::config(CcConfig::default()) };
+    let all = |config, lost| opened(config, Feedback::Accurate, lost);
+    assert_eq!(all(&prague, 1), (Ecn::Ect1, vec![0b111, 0b111]), "RFC 9768 section 3.1.4.1");
+    assert_eq!(all(&prague, 2), (Ecn::NotEct, vec![0b111, 0b111, 0]));
+    assert_eq!(all(&ecn, 1), (Ecn::NotEct, vec![0b011, 0]), "RFC 3168 section 6.1.1.1");
+}
