@@ -14,6 +14,9 @@ use std::os::fd::{AsFd, AsRawFd};
 const INFO_BYTES: usize = 236;
 /// `TCP_CLOSE` of the kernel's states.
 const CLOSED: u8 = 7;
+/// `TCPI_OPT_ECN` and `TCPI_OPT_ECN_SEEN` among the options of a connection.
+const OPTION_ECN: u8 = 8;
+const OPTION_ECN_SEEN: u8 = 16;
 /// Bytes for a control message with one number.
 const CONTROL_BYTES: usize = 64;
 /// sock_diag(7).
@@ -107,6 +110,12 @@ pub(crate) struct TcpInfo {
     pub(crate) unsent: u64,
     /// Received segments without data, modulo 2^32.
     pub(crate) acks: u32,
+    /// The ends of the connection agreed on ECN.
+    pub(crate) ecn: bool,
+    /// A packet with an ECN-capable codepoint has arrived.
+    pub(crate) ecn_seen: bool,
+    /// Sent segments that the peer has reported as marked.
+    pub(crate) marked: u32,
 }
 
 /// True if the kernel tells the window that a socket advertises.
@@ -140,6 +149,9 @@ pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
         in_flight: long(200).saturating_sub(long(208)).saturating_sub(acknowledged),
         unsent: word(144).into(),
         acks: word(140).wrapping_sub(word(152)),
+        ecn: bytes[5] & OPTION_ECN > 0,
+        ecn_seen: bytes[5] & OPTION_ECN_SEEN > 0,
+        marked: word(196),
     })
 }
 

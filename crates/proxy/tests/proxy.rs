@@ -27,6 +27,8 @@ use socket2::{Domain, Socket, Type};
 
 #[path = "proxy/crowd.rs"]
 mod crowd;
+#[path = "proxy/ecn.rs"]
+mod ecn;
 #[path = "proxy/faults.rs"]
 mod faults;
 #[path = "proxy/hosts.rs"]
