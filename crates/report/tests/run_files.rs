@@ -193,7 +193,7 @@ fn packet_records_agree_with_the_results_of_the_run() {
     let number = |row: &BTreeMap<String, String>, key: &str| row[key].parse::<u64>().expect(key);
     let warmup = (run.warmup_s * 1e9) as u64;
     for flow in &run.flows {
-        let own = || rows.iter().filter(|row| row["class"] == flow.name);
+        let own = || rows.iter().filter(|row| row["flow"] == flow.name);
         let measured: Vec<u64> = own()
             .filter(|row| !row["delivered_ns"].is_empty() && number(row, "entered_ns") >= warmup)
             .map(|row| number(row, "delivered_ns") - number(row, "entered_ns"))

@@ -239,9 +239,9 @@ records! {
 
     "packet" "number" "Number of the packet in order of entry."
         always Whole(Width::Eight) |r| Some(r.id);
-    "flow" "number" "Number of the flow." always Whole(Width::Four) |r| Some(u64::from(r.flow));
-    "class" "text" "Name of the flow; flows of one name are of one class."
-        always Name(Names::Classes) |r| Some(r.class);
+    "flow" "text" "Name of the flow." always Name(Names::Classes) |r| Some(r.class);
+    "flow_id" "number" "Number of the flow; several flows may have one name."
+        always Whole(Width::Four) |r| Some(u64::from(r.flow));
     "ue" "number" "User equipment." always Whole(Width::Four) |r| Some(u64::from(r.ue));
     "qfi" "number" "QoS flow identifier; none when no rule matched."
         maybe Whole(Width::Four) |r| r.qfi.map(u64::from);

@@ -289,7 +289,7 @@ mod tests {
             let (row, id) = (row.expect("a row"), id as u64);
             let number = |column: usize| row.get_long(column).ok().map(i64::cast_unsigned);
             assert_eq!((number(0), number(8)), (Some(id), Some(id)));
-            assert_eq!(row.get_string(2).expect("a name"), &facts.classes[(id % 2) as usize]);
+            assert_eq!(row.get_string(1).expect("a name"), &facts.classes[(id % 2) as usize]);
             assert_eq!(number(9), record(id).left_upf.get(), "packet {id}");
             assert!(row.get_long(11).is_err(), "not delivered");
             // Each row, not only the metadata, has method, seed and point.
