@@ -223,6 +223,10 @@ pub(crate) struct FitArgs {
     /// File to write; - is standard output
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     out: PathBuf,
+    /// Print JSON: the statistics of trace and chain, and the chain, which --out also writes to a
+    /// file
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -375,27 +379,35 @@ fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
     let options = args.read.options()?;
     let quality = options.quality.clone();
     let loaded = read_with(&options.used_elsewhere(&["map", "prbs", "layers"]), &args.file)?;
-    print_notes(&args.file, &loaded.notes);
     let over =
         args.over.unwrap_or(if loaded.timeline.cqi().is_some() { Over::Cqi } else { Over::Rate });
     let sized = args.read.prbs.is_some();
     let fitted =
         fit::fit(&loaded.timeline, over, args.step, &quality, sized).map_err(|e| refused(&e))?;
+    let mut notes = loaded.notes;
     if over == Over::Cqi && !sized {
         let map = quality.map.name();
         let system = if map.starts_with("nr") { "NR" } else { "LTE" };
-        let assumed = format!(
+        notes.push(format!(
             "a CQI says no rate: the chain's rates assume {} {system} resource blocks and the map \
              {map}; --prbs, --map and --layers name others",
             quality.n_prb
-        );
-        print_notes(&args.file, &[assumed]);
+        ));
     }
+    let name = args.file.display().to_string();
+    let text = fitted.toml(&name);
+    let write = || put(&args.out, &mut |file| file.write_all(text.as_bytes()));
+    if args.json {
+        if args.out != Path::new("-") {
+            write()?;
+        }
+        return print_exact(&format!("{}\n", fitted.json(&name, &notes)));
+    }
+    print_notes(&args.file, &notes);
     for line in fitted.table() {
         say(&line);
     }
-    let text = fitted.toml(&args.file.display().to_string());
-    put(&args.out, &mut |file| file.write_all(text.as_bytes()))
+    write()
 }
 
 fn synthesise(args: &SynthArgs) -> Result<(), Failure> {

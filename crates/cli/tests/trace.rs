@@ -248,6 +248,18 @@ fn a_fit_prints_statistics_of_trace_and_chain() {
         assert!(told.contains(line) && toml.contains(&format!("# {line}")), "{told}");
     }
     assert!(toml.contains("states = [0,") || toml.contains(", 0"), "{toml}");
+    let json = &["fit", "b.csv", "--row", "100ms", "--json", "-o", "json.toml"];
+    let (line, told) = sound(folder.path(), json);
+    let fit: serde_json::Value = serde_json::from_str(&line).expect("one value");
+    // 210 000 B in 0.5 s; three of five steps carry.
+    let trace = &fit["statistics"]["trace"];
+    assert_eq!((&fit["over"], &fit["steps"]), (&"rate".into(), &300.into()));
+    assert!((trace["rate_mbit_s_mean"].as_f64().expect("a number") - 3.36).abs() < 1e-9, "{line}");
+    assert_eq!(trace["silent_share"], 0.4);
+    assert!(fit["channel"]["kind"] == "markov" && fit["channel"]["matrix"].is_array(), "{line}");
+    assert!(told.is_empty(), "the line has all notes: {told}");
+    let written = std::fs::read_to_string(folder.path().join("json.toml")).expect("a file");
+    assert_eq!(written, toml);
     put(folder.path(), "walk.toml", toml);
     let (made, _) =
         sound(folder.path(), &["synth", "walk.toml", "--duration", "20s", "--to", "csv"]);

@@ -23,6 +23,7 @@ use justfull_base::{ConfigError, Duration, Instant};
 use justfull_ran::channel::{
     CapacityUnit, Channel, ChannelConfig, ChannelContext, CqiRowsConfig, Fit, MarkovConfig,
 };
+use serde_json::json;
 use std::fmt::Write;
 
 pub use statistics::Statistics;
@@ -52,6 +53,15 @@ pub enum Over {
     Rate,
 }
 
+impl Over {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cqi => "cqi",
+            Self::Rate => "rate",
+        }
+    }
+}
+
 impl std::str::FromStr for Over {
     type Err = String;
 
@@ -67,6 +77,8 @@ impl std::str::FromStr for Over {
 /// A chain and what it was fitted to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
+    /// The states of the chain.
+    pub over: Over,
     /// The channel.
     pub channel: MarkovConfig,
     /// The trace itself, over the chain's steps.
@@ -143,7 +155,7 @@ pub fn fit(
     }
     let nothing = || ConfigError::new("duration", &step, "a trace that carries", "a chain steps");
     let (_, channel, chain) = best.ok_or_else(nothing)?;
-    Ok(Fitted { channel, trace, quantised, chain, steps: cqi.len() })
+    Ok(Fitted { over, channel, trace, quantised, chain, steps: cqi.len() })
 }
 
 /// The trace in steps, without a shorter one at its end.
@@ -293,6 +305,25 @@ impl Fitted {
             lines.push(format!("{name:<34} {trace:>10} {quantised:>10} {chain:>10}"));
         }
         lines
+    }
+
+    /// A line of JSON: what was fitted, to the trace called `file`, the three statistics, the
+    /// channel as in a scenario, and `notes`.
+    #[must_use]
+    pub fn json(&self, file: &str, notes: &[String]) -> String {
+        json!({
+            "file": file,
+            "over": self.over.name(),
+            "steps": self.steps,
+            "statistics": {
+                "trace": self.trace.json(),
+                "quantised": self.quantised.json(),
+                "chain": self.chain.json(),
+            },
+            "channel": ChannelConfig::Markov(self.channel.clone()),
+            "notes": notes,
+        })
+        .to_string()
     }
 
     /// The fit as a part of a scenario, with its statistics as comments; `title` names what it was

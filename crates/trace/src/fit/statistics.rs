@@ -3,6 +3,7 @@
 use crate::info::{Moments, autocorrelation};
 use justfull_base::Duration;
 use justfull_base::stats::quantile;
+use serde_json::{Map, Value, json};
 
 /// Steps after which memory is computed.
 const LAGS: [usize; 3] = [1, 10, 100];
@@ -82,6 +83,25 @@ impl Statistics {
             + share(self.silent, other.silent)
             + 0.5 * share(self.silence_s, other.silence_s)
             + 0.5 * share(self.longest_silence_s, other.longest_silence_s)
+    }
+
+    /// An object with a member for each figure; `null` for memory that the trace is too short for.
+    pub(super) fn json(&self) -> Value {
+        let [p5, p50, p95] = self.percentiles;
+        let memory = LAGS.into_iter().zip(self.autocorrelation);
+        json!({
+            "rate_mbit_s_mean": self.mean_mbit_s,
+            "rate_mbit_s_sd": self.sd_mbit_s,
+            "rate_mbit_s_p5": p5,
+            "rate_mbit_s_p50": p50,
+            "rate_mbit_s_p95": p95,
+            "autocorrelation": memory
+                .map(|(lag, value)| (lag.to_string(), value.into()))
+                .collect::<Map<String, Value>>(),
+            "silent_share": self.silent,
+            "silence_s_mean": self.silence_s,
+            "silence_s_longest": self.longest_silence_s,
+        })
     }
 
     /// Names and values, in order.
