@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use justfull_base::Duration;
 use justfull_report::read;
 use justfull_scenario::in_words;
+use justfull_scenario::near::{did_you_mean, near};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -127,6 +128,11 @@ fn path_of(text: &str) -> Option<String> {
     Some(path.to_owned())
 }
 
+/// The name in backticks after `before`, with which `text` begins.
+fn between<'a>(text: &'a str, before: &str) -> Option<&'a str> {
+    text.strip_prefix(before)?.strip_suffix('`')
+}
+
 impl CampaignFile {
     /// Reads `text`, the content of `file`.
     pub(crate) fn read(text: &str, file: &Path) -> Result<Self, Failure> {
@@ -134,11 +140,18 @@ impl CampaignFile {
             let line = error.span().map_or(1, |at| 1 + text[..at.start].matches('\n').count());
             let (mut found, mut allowed) = in_words(error.message());
             let mut field = path_of(text).map_or_else(String::new, |path| format!(", {path}"));
-            let lacks = found.strip_prefix("missing field `").and_then(|key| key.strip_suffix('`'));
-            if let Some(key) = lacks {
+            if let Some(key) = between(&found, "missing field `") {
                 field.push_str(&format!("{}{key}", if field.is_empty() { ", " } else { "." }));
                 allowed = "a value: the field is required".into();
                 found = "nothing".into();
+            } else if let Some(key) = between(&found, "unknown field `") {
+                field = format!(", {key}");
+                let names: Vec<&str> = allowed.split('`').skip(1).step_by(2).collect();
+                let near: Vec<String> =
+                    near(key, &names).iter().map(|name| format!("`{name}`")).collect();
+                allowed
+                    .push_str(&did_you_mean(&near.iter().map(String::as_str).collect::<Vec<_>>()));
+                found = "an unknown field".into();
             } else if allowed.is_empty() {
                 allowed = "TOML".into();
             }

@@ -153,6 +153,19 @@ fn jobs_are_listed_and_mistakes_told() {
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(said.contains("did you mean DRQL"), "{said}");
+    let mistyped = |file: &str, text: String| {
+        fs::write(folder.path().join(file), text).expect("written");
+        let refused = campaign(folder.path(), &["run", file]);
+        assert_eq!(refused.status.code(), Some(2));
+        String::from_utf8(refused.stderr).expect("UTF-8")
+    };
+    let line = "bad.toml: line 1, sedes: found an unknown field, allowed is one of `title`, ";
+    let said = mistyped("bad.toml", format!("sedes = 3\n{TEXT}"));
+    assert!(said.contains(line) && said.ends_with("; did you mean `seeds`?\n"), "{said}");
+    let target = "\n[target]\nmetirc = \"delay.p99\"\nflow = \"call\"\nwithin = \"5%\"\nmost = 9\n";
+    let said = mistyped("bad.toml", format!("{TEXT}{target}"));
+    assert!(said.contains(", metirc: found an unknown field"), "{said}");
+    assert!(said.ends_with("did you mean `metric`?\n") && said.lines().count() == 1, "{said}");
     assert!(!folder.path().join("results").exists(), "nothing is half written");
 }
 
@@ -277,7 +290,7 @@ fn tables_reports_plots_and_comparisons_take_a_dataset() {
     let plot = ["plot", place, "--x", "rlc.queue.limit", "--y", "delay.p99", "--flow", "voip"];
     justfull(&[&plot[..], &["--kind", "line", "-o", "f.svg"]].concat());
     let figure = fs::read_to_string(folder.path().join("f.svg")).expect("a figure");
-    assert!(figure.contains("DRQL") && figure.contains("delay.p99, ms"));
+    assert!(figure.contains("DRQL") && figure.contains("99th percentile of delay (ms)"));
 }
 
 #[test]
