@@ -589,7 +589,7 @@ mod tests {
     fn a_figure_that_does_not_fit_says_what_is_allowed() {
         let (_room, folder) = example();
         let folders = [folder];
-        let (line, bars) = (kinds()[0].0, kinds()[4].0);
+        let line = kinds()[0].0;
         let said = |kind, page: Page| {
             chosen(&folders, kind, "", Some(&page)).expect_err("too small").to_string()
         };
@@ -607,8 +607,19 @@ mod tests {
         let long = page(|wishes| wishes.title = Some("word ".repeat(40)));
         let long = said(line, long);
         assert!(long.starts_with("--title: found 200 characters, allowed are "), "{long}");
-        let narrow = said(bars, page(|wishes| wishes.width = Some("2.1in".into())));
-        assert!(narrow.starts_with("--width: found 2.10in, allowed is "), "{narrow}");
+    }
+
+    #[test]
+    fn names_of_bars_that_are_wider_than_half_of_a_page_take_several_lines() {
+        let (_room, folder) = example();
+        let (folders, bars) = ([folder], kinds()[4].0);
+        let names = means(&folders, column("delay.p99").expect("known"));
+        let whole = |width: &str| {
+            let page = page(|wishes| wishes.width = Some(width.into()));
+            let figure = chosen(&folders, bars, "", Some(&page)).expect("it is drawn");
+            names.iter().filter(|bar| figure.svg.contains(&format!(">{}\n", bar.name))).count()
+        };
+        assert_eq!([whole("8in"), whole("2.1in")], [6, 0]);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::Figure;
 use super::axis::Axis;
 use super::page::Page;
 use super::palette::Palette;
-use super::panel::{Glyph, count, text_width};
-use super::paper::Paper;
+use super::panel::{Glyph, LINE, count, text_width};
+use super::paper::{Paper, fitting};
 use crate::ReportError;
 use crate::figure::Span;
 use plotters::style::RGBColor;
@@ -67,15 +67,11 @@ impl Bars<'_> {
     /// The figure does not fit `page`.
     pub(crate) fn draw(self, page: &Page, bars: &[Bar]) -> Result<Figure, ReportError> {
         let rows = count(bars.len());
-        let names = bars.iter().map(|bar| text_width(&bar.name)).max().unwrap_or(0);
-        if names > page.units() / 2 {
-            return Err(format!(
-                "--width: found {}, allowed is {} and more: names of bars need half of it",
-                page.length(page.units()),
-                page.length(2 * names)
-            )
-            .into());
-        }
+        // Names take at most half of the width, and as many lines as that needs.
+        let most = fitting(page.units() / 2).max(1);
+        let names: Vec<Vec<String>> = bars.iter().map(|bar| folded(&bar.name, most)).collect();
+        let widest = names.iter().flatten().map(|line| text_width(line)).max().unwrap_or(0);
+        let row = names.iter().map(|lines| count(lines.len()) * LINE + 16).fold(ROW, i32::max);
         let legend: Vec<(String, Glyph)> = self
             .parts
             .iter()
@@ -87,13 +83,13 @@ impl Bars<'_> {
             legend: &legend,
             x: self.axis(bars),
             y: Axis::linear("", 0.0, f64::from(rows)).with_ticks_to(f64::NEG_INFINITY),
-            left: names + 20 - AXIS,
-            height: Some((rows * ROW + EDGES).max(260)),
+            left: widest + 20 - AXIS,
+            height: Some((rows * row + EDGES).max(260)),
             figure: Figure::new("chosen".into(), self.title, self.caption.into(), ""),
         };
         let is_parts = !self.parts.is_empty();
         paper.draw(|panel| {
-            for (i, bar) in bars.iter().enumerate() {
+            for (i, (bar, name)) in bars.iter().zip(&names).enumerate() {
                 let middle = f64::from(rows) - i as f64 - 0.5;
                 let mut from: f64 = 0.0;
                 for (part, span) in bar.parts.iter().enumerate() {
@@ -105,8 +101,44 @@ impl Bars<'_> {
                 if let [only] = &bar.parts[..] {
                     panel.whisker(only.low, only.high, middle);
                 }
-                panel.row_name(middle, &bar.name);
+                panel.row_name(middle, name);
             }
         })
+    }
+}
+
+/// `name` in lines of at most `most` characters, broken after blanks and hyphens, and within a word
+/// that is longer than a line.
+fn folded(name: &str, most: usize) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in name.split_inclusive([' ', '-']) {
+        let letters: Vec<char> = word.chars().collect();
+        for piece in letters.chunks(most) {
+            let piece: String = piece.iter().collect();
+            if (line.clone() + &piece).trim_end().chars().count() > most {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push_str(&piece);
+        }
+    }
+    lines.push(line);
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_is_broken_after_blanks_and_hyphens_and_keeps_each_letter() {
+        for (name, most, lines) in [
+            ("CoDel, voip", 20, &["CoDel, voip"][..]),
+            ("CoDel, voip", 6, &["CoDel,", "voip"]),
+            ("Justfull-2-split, download", 12, &["Justfull-2-", "split,", "download"]),
+            ("Longer_than_a_line, voip", 8, &["Longer_t", "han_a_li", "ne, voip"]),
+            ("", 8, &[""]),
+        ] {
+            assert_eq!(folded(name, most), lines, "{name}");
+        }
     }
 }

@@ -104,7 +104,7 @@ impl Heat<'_> {
                 panel.column_name(i as f64 + 0.5, name);
             }
             for (i, name) in self.rows.iter().enumerate() {
-                panel.row_name(i as f64 + 0.5, name);
+                panel.row_name(i as f64 + 0.5, std::slice::from_ref(name));
             }
         })
     }

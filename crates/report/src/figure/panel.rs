@@ -444,10 +444,13 @@ impl<'a, 'b> Panel<'a, 'b> {
         }
     }
 
-    /// The name of the row at height `y`, left of the frame.
-    pub(super) fn row_name(&self, y: f64, name: &str) {
-        let name = name.replace(char::is_control, "\u{fffd}");
-        self.sheet.text_to((self.across.start - 12, self.at(self.x.hi, y).1), &name);
+    /// The name of the row at height `y`, in `lines` left of the frame.
+    pub(super) fn row_name(&self, y: f64, lines: &[String]) {
+        let top = self.at(self.x.hi, y).1 - (count(lines.len()) - 1) * LINE / 2;
+        for (line, at) in lines.iter().zip((top..).step_by(LINE as usize)) {
+            let line = line.replace(char::is_control, "\u{fffd}");
+            self.sheet.text_to((self.across.start - 12, at), &line);
+        }
     }
 
     /// A dashed vertical line at `x`.

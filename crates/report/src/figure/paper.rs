@@ -76,6 +76,6 @@ impl Paper<'_> {
 }
 
 /// Number of characters that surely fit `room`.
-fn fitting(room: i32) -> usize {
+pub(super) fn fitting(room: i32) -> usize {
     (1..).take_while(|n| text_width(&"m".repeat(*n)) <= room).last().unwrap_or(0)
 }
