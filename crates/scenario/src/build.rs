@@ -6,6 +6,7 @@ mod uplink;
 use super::Job;
 use super::cells;
 use super::channel::channel;
+use super::cqi_channel;
 use super::error::ScenarioError;
 use super::file::{ChannelFile, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile};
 use super::locator::Locator;
@@ -16,7 +17,7 @@ use justfull_base::{Duration, Qfi};
 use justfull_phy::five_qi::{TABLE, five_qi};
 use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
 use justfull_run::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
-use justfull_trace::{Format, TracePaths};
+use justfull_trace::TracePaths;
 use std::sync::Arc;
 
 /// First port of the flows at the UE; each flow of a scenario has its own.
@@ -391,10 +392,7 @@ pub(super) fn trace_warnings(
         let field = format!("{field}.file");
         match channel {
             ChannelFile::CqiTrace(t) => {
-                let format = Format::Cqi { missing: t.missing };
-                let trace =
-                    trace_channel::read(t.file.as_ref(), traces, format, None, &field, locator)?;
-                warnings.extend(trace.repair.map(|repair| repair.to_string()));
+                warnings.extend(cqi_channel::notes(&t, traces, &field, locator)?);
             }
             ChannelFile::Trace(t) => {
                 warnings.extend(trace_channel::notes(&t, file.mac.unit(), traces, &field, locator)?)

@@ -1,11 +1,12 @@
 //! The channel of a cell or UE, from the file's.
 
+use super::cqi_channel;
 use super::error::ScenarioError;
 use super::file::{ChannelFile, ChannelSource};
 use super::locator::Locator;
 use super::trace_channel::{self, Run};
-use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
-use justfull_trace::{Format, TracePaths, Values};
+use justfull_ran::channel::ChannelConfig;
+use justfull_trace::TracePaths;
 
 /// The channel of `file` in the run `run`; `file` is the value of `field`.
 pub(super) fn channel(
@@ -25,15 +26,7 @@ pub(super) fn channel(
             locator,
         )?),
         ChannelSource::CqiTrace(t) => {
-            let format = Format::Cqi { missing: t.missing };
-            let field = format!("{field}.file");
-            let Values::Cqi(cqi) =
-                trace_channel::read(t.file.as_ref(), traces, format, t.rows, &field, locator)?
-                    .values
-            else {
-                return Err(locator.plain(&field, "capacities", "channel qualities"));
-            };
-            ChannelConfig::CqiRows(CqiRowsConfig { cqi, ..t.quality.clone() })
+            ChannelConfig::CqiRows(cqi_channel::rows(t, traces, &format!("{field}.file"), locator)?)
         }
         ChannelSource::McsTrace(t) => {
             ChannelConfig::Mcs(trace_channel::mcs(t, traces, &format!("{field}.file"), locator)?)

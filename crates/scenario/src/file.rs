@@ -9,7 +9,7 @@ mod uplink;
 
 pub(crate) use cells::{CellFile, DriveFile, MoveFile, TourFile};
 pub use channels::ChannelFile;
-pub(crate) use channels::{AmountFormat, ChannelSource, McsTraceFile, TraceFile};
+pub(crate) use channels::{AmountFormat, ChannelSource, CqiTraceFile, McsTraceFile, TraceFile};
 pub use flows::FlowFile;
 pub(crate) use flows::{Direction, TcpFile, UdpFile};
 pub(crate) use scells::ScellFile;

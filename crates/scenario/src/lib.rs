@@ -16,6 +16,7 @@ mod cells;
 mod chain;
 mod channel;
 mod check;
+mod cqi_channel;
 mod error;
 mod fault;
 mod file;

@@ -168,7 +168,8 @@ pub(super) fn read(
     Ok(trace)
 }
 
-fn ensure_rows(
+/// Refuses `rows` that are none, or more than the `of` rows of the trace.
+pub(super) fn ensure_rows(
     rows: usize,
     of: usize,
     field: &str,

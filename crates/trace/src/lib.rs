@@ -48,7 +48,7 @@ pub use format::{FileFormat, guess};
 use justfull_base::choice;
 pub use justfull_base::{BitRate, Bytes, ConfigError, Duration};
 pub use options::{Column, Gaps, Idle, Link, ReadOptions, Repairs, Repeated, Rnti};
-pub use read::{Loaded, Serving, ServingColumns, load, load_from, serving};
+pub use read::{Loaded, Serving, ServingColumns, cqis_have_times, load, load_from, serving};
 pub use table::{DecimalSign, Separator};
 pub use timeline::{Factor, MAX_INTERVALS, Timeline};
 pub use unit::Unit;

@@ -1,12 +1,12 @@
 //! How a trace file is read, and which options each format reads.
 
-use super::TraceError;
 use super::clock::TimeUnit;
 use super::format::FileFormat;
 use super::quality::capacity_of_cqi;
 use super::table::{DecimalSign, Separator};
 use super::timeline::MAX_INTERVALS;
 use super::unit::Unit;
+use super::{MissingCqi, TraceError};
 use justfull_base::{Bytes, ConfigError, Duration, choice};
 use justfull_phy::CqiToMcs;
 use justfull_ran::channel::CqiRowsConfig;
@@ -81,6 +81,17 @@ choice! {
         Skip = "skip",
         /// The file is refused.
         Error = "error",
+    }
+}
+
+impl From<MissingCqi> for Gaps {
+    fn from(missing: MissingCqi) -> Self {
+        match missing {
+            MissingCqi::Error => Self::Error,
+            MissingCqi::Hold => Self::Hold,
+            MissingCqi::Zero => Self::Zero,
+            MissingCqi::Skip => Self::Skip,
+        }
     }
 }
 

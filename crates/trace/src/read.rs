@@ -63,9 +63,7 @@ pub fn load_from<R: Read>(
 ) -> Result<Loaded, TraceError> {
     let mut reader = Unpacked::new(reader, path, Limits::ALL)?;
     let gzip = reader.is_gzip();
-    let mut head = Vec::new();
-    let peeked = reader.by_ref().take(HEAD).read_to_end(&mut head);
-    peeked.map_err(|error| read_error(path, None, &error))?;
+    let mut head = head_of(&mut reader, path)?;
     let dialect = Dialect::of_file(&mut head, options.separator, options.decimal);
     let source = Source { path, options, dialect };
     let format = source.format(&head)?;
@@ -111,6 +109,25 @@ pub fn load_from<R: Read>(
         );
     }
     Ok(Loaded { timeline: parsed.timeline, format, notes })
+}
+
+/// The first [`HEAD`] bytes of a file.
+fn head_of<R: Read>(reader: &mut Unpacked<R>, path: &Path) -> Result<Vec<u8>, TraceError> {
+    let mut head = Vec::new();
+    let peeked = reader.by_ref().take(HEAD).read_to_end(&mut head);
+    peeked.map(|_| head).map_err(|error| read_error(path, None, &error))
+}
+
+/// True if the file at `path`, read as CQIs, is a table with a column of times, by which [`load`]
+/// then reads it.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn cqis_have_times(path: &Path) -> Result<bool, TraceError> {
+    let mut head = head_of(&mut Unpacked::new(open(path)?, path, Limits::ALL)?, path)?;
+    let dialect = Dialect::of_file(&mut head, None, None);
+    let source = Source { path, options: &ReadOptions::default(), dialect };
+    Ok(suggest::timed(&source, FileFormat::Cqi, &head).is_some())
 }
 
 /// A reader's result.

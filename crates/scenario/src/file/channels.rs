@@ -184,11 +184,19 @@ table! {
         /// Name of the trace, plain or gzip; looked up beside the scenario, then in the folder that
         /// `JUSTFULL_DATA` names.
         file: String;
-        /// The treatment of rows without a CQI: refused, the CQI before it, nothing carried, or
-        /// left out, which compresses time.
+        /// The treatment of rows without a CQI, and of times without a row: refused, the CQI before
+        /// it, nothing carried, or left out, which compresses time.
         #[serde(default)]
         missing: MissingCqi = Default::default();
-        /// How many rows are used, from the first on; all when left out.
+        /// Column of the times: a CQI holds until the time of the next row. Left out: the column
+        /// that looks like times; without one a row is in force for `quality.row`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time_column: Option<String> = None, stated("a name, or a number from 1");
+        /// Unit of the times; that in the column's name, or what an epoch shows, when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time_unit: Option<TimeUnit> = None, stated("s, ms, us, ns, min, h; tables with times only");
+        /// How many rows are used, from the first on; of a table with times, of the intervals that
+        /// its rows become; all when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rows: Option<usize> = None, stated("1 to the rows of the trace");
         /// How a quality becomes a capacity.
@@ -256,7 +264,8 @@ pub(super) const CQI_TRACE: MethodDoc = MethodDoc {
     title: "channel qualities from a file",
     text: "Reads a column `cqi`, 0 to 15, where 0 carries nothing; `quality` says how a CQI \
            becomes an MCS, a transport block and the packets or bytes of a slot, and how long a \
-           row is in force, in the words of `cqi_rows`.",
+           row is in force, in the words of `cqi_rows`. In a table with times a CQI holds until \
+           the time of the next row.",
     sources: "T20 section 6; TS 36.213; TS 38.214",
     deviations: "none",
     params: CqiTraceFile::params,
