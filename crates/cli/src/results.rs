@@ -80,13 +80,7 @@ pub(crate) fn finish(
         Ok(tables)
     };
     let tables = write().map_err(|e: export::ExportError| Failure::usage(&e))?;
-    let origin = Origin {
-        command: comparison.command.clone(),
-        version: comparison.version.clone(),
-        seeds: comparison.seeds(),
-        scenario_toml: comparison.scenario_toml.clone(),
-    };
-    publish(folder, origin)?;
+    publish(folder, Origin::of(comparison))?;
     say(&format!(
         "report: {}; {tables} tables and {} figures beside it",
         shown.display(),

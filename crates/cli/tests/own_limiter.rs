@@ -79,14 +79,14 @@ fn the_crate_that_it_writes_builds_keeps_the_rules_and_runs() {
     fs::copy(at.join("Cargo.lock"), mine.join("Cargo.lock")).expect("it is there");
     let cargo = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
-        command.args(args).args(["--offline", "--quiet", "--target-dir"]);
+        command.arg(args[0]).args(["--offline", "--quiet", "--target-dir"]);
         // Without optimisation it compiles in a third of the time, and its runs are short. Packages
         // of the registry then have the profile that the workspace's tests give them, in whose
         // target folder they are built already.
         command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "false");
         command.env("CARGO_PROFILE_DEV_LTO", "off");
         let target = builds.parent().expect("the target folder");
-        let done = command.arg(target).current_dir(&mine).output();
+        let done = command.arg(target).args(&args[1..]).current_dir(&mine).output();
         let done = done.expect("cargo starts");
         assert!(done.status.success(), "{args:?}: {}", text(&done.stderr) + &text(&done.stdout));
         text(&done.stdout)
@@ -104,8 +104,19 @@ fn the_crate_that_it_writes_builds_keeps_the_rules_and_runs() {
     for part in shown.expect("the page shows code").split("\n\n") {
         assert!(limiter.contains(part.trim_end()), "the guide shows other code: {part}");
     }
-    let table = cargo(&["run"]);
+    let table = cargo(&["run", "--", "voip-over-lte", "--set", "duration=12s"]);
     for method in ["Vanilla", "DRQL", "Mine"] {
         assert!(table.contains(method), "{method}: {table}");
     }
+    let read = |file: &str| fs::read_to_string(mine.join("results/mine").join(file));
+    let report = read("report.html").expect("the run has a report");
+    assert!(report.contains("Mine"));
+    let resolved = read("result.json").expect("the run has all results");
+    assert!(resolved.contains("duration = \\\"12s\\\""), "--set holds: {resolved:.2000}");
+    let plot = Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .args(["plot", "results/mine", "--kind", "bars", "--y", "delay.p99"])
+        .current_dir(&mine)
+        .output()
+        .expect("the program starts");
+    assert!(plot.status.success() && text(&plot.stdout).contains("Mine"), "{}", text(&plot.stderr));
 }

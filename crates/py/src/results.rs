@@ -8,9 +8,10 @@ use justfull_lab::stats;
 use justfull_report::export::{
     AROUND_COLUMNS, CARRIER_COLUMNS, CDF_COLUMNS, CELL_COLUMNS, COLUMNS, DRX_COLUMNS,
     ENTITY_COLUMNS, FLOW_SERIES_COLUMNS, HANDOVER_COLUMNS, LEG_COLUMNS, ResultsFolder,
-    SERIES_COLUMNS, folder, rows, write_all, write_figures,
+    SERIES_COLUMNS, folder, rows,
 };
 use justfull_report::figure::{Figures, Palette};
+use justfull_report::save;
 use justfull_report::table::{self, RowKind, Style};
 use justfull_report::words;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -220,22 +221,9 @@ impl Results {
         let os = |e: &dyn std::fmt::Display| PyOSError::new_err(e.to_string());
         py.detach(|| {
             let subject = folder::Subject { kind: "run".into(), scenario: scenario.into() };
-            let (mut folder, mut said) = ResultsFolder::open(&path, subject, force, &mut || ())
+            let (folder, mut said) = ResultsFolder::open(&path, subject, force, &mut || ())
                 .map_err(|e| PyValueError::new_err(e.to_string()))?;
-            write_all(&mut folder, &self.comparison).map_err(|e| os(&e))?;
-            let figures = Figures::of(&self.comparison);
-            write_figures(&mut folder, figures.iter(), false).map_err(|e| os(&e))?;
-            let html = justfull_report::html(&self.comparison, &figures);
-            folder
-                .write("report.html", |out| out.write_all(html.as_bytes()))
-                .map_err(|e| os(&e))?;
-            let origin = folder::Origin {
-                command: self.comparison.command.clone(),
-                version: self.comparison.version.clone(),
-                seeds: self.comparison.seeds(),
-                scenario_toml: self.comparison.scenario_toml.clone(),
-            };
-            said.extend(folder.publish(origin).map_err(|e| os(&e))?);
+            said.extend(save(folder, &self.comparison).map_err(|e| os(&e))?);
             Ok(said)
         })
     }

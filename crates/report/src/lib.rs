@@ -13,6 +13,7 @@ mod html;
 pub mod means;
 pub mod read;
 pub mod reference;
+mod save;
 pub mod table;
 pub mod validation;
 pub mod words;
@@ -24,3 +25,4 @@ pub const CHART_STYLE: &str = include_str!("../web/vendor/uPlot.min.css");
 
 pub use error::ReportError;
 pub use html::{Study, html};
+pub use save::save;

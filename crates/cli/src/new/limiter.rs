@@ -10,7 +10,7 @@ use std::path::Path;
 /// placeholders.
 const FILES: [(&str, &str); 5] = [
     ("Cargo.toml", include_str!("../../template/limiter/Cargo.toml.in")),
-    (".gitignore", "/target\n"),
+    (".gitignore", "/target\n/results\n"),
     ("src/lib.rs", include_str!("../../template/limiter/lib.rs.in")),
     ("src/main.rs", include_str!("../../template/limiter/main.rs.in")),
     ("tests/rules.rs", include_str!("../../template/limiter/rules.rs.in")),

@@ -2,6 +2,7 @@
 
 use super::super::SCHEMA;
 use super::super::disk::Dir;
+use justfull_lab::model::Comparison;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::cmp::Ordering;
@@ -39,6 +40,19 @@ pub struct Origin {
     pub seeds: Vec<u64>,
     /// The resolved scenario as TOML; empty for a command without one.
     pub scenario_toml: String,
+}
+
+impl Origin {
+    /// The origin of `comparison`.
+    #[must_use]
+    pub fn of(comparison: &Comparison) -> Self {
+        Self {
+            command: comparison.command.clone(),
+            version: comparison.version.clone(),
+            seeds: comparison.seeds(),
+            scenario_toml: comparison.scenario_toml.clone(),
+        }
+    }
 }
 
 /// A file of the results.
