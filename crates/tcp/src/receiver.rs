@@ -339,10 +339,11 @@ impl Receiver {
         self.space.min(self.window)
     }
 
-    /// A segment without data: a SYN or a probe.
+    /// A segment without data: a SYN or a probe. A copy of a SYN that arrives after data of its
+    /// connection opens none (RFC 5961 section 4).
     #[cold]
     fn on_empty(&mut self, segment: &Segment, ce: bool) -> Ack {
-        if segment.mark != Mark::Syn {
+        if segment.mark != Mark::Syn || segment.seq < self.next {
             return self.acknowledge(None);
         }
         let flags = self.open(segment, if ce { Ecn::Ce } else { segment.ecn });

@@ -143,6 +143,21 @@ fn of_several_syns_the_first_selects_the_feedback_and_the_last_is_reported() {
 }
 
 #[test]
+fn a_copy_of_a_syn_after_data_resets_neither_counters_nor_feedback() {
+    let mut r = slow();
+    let syn = Segment { len: 0, flags: 0b111, mark: Mark::Syn, ..segment(0, 0) };
+    let data = |i| Segment { ecn: Ecn::Ect1, ..segment(i, 0) };
+    r.on_segment(Instant::ZERO, &syn, false);
+    r.on_segment(Instant::ZERO, &data(0), true);
+    for flags in [0b111, 0] {
+        let ack = r.on_segment(Instant::ZERO, &Segment { flags, ..syn }, false).expect("at once");
+        assert_eq!((ack.cumulative, ack.syn, ack.flags), (1000, false, ace(1)));
+    }
+    let ack = r.on_segment(Instant::ZERO, &data(1), true).or_else(|| Some(r.window_update()));
+    assert_eq!(ack.map(|ack| ack.flags), Some(ace(2)));
+}
+
+#[test]
 fn the_right_edge_of_the_window_never_moves_back_and_the_scale_rounds_up() {
     let config = ReceiverConfig { window_scale: 8, quick_acks: 99, ..ReceiverConfig::default() };
     let mut r = receiver(&config);

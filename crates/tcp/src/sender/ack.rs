@@ -352,7 +352,8 @@ impl Sender {
         }
         let marked = match self.setup.feedback {
             Feedback::Off => false,
-            Feedback::Classic => ack.flags & accecn::ECE > 0,
+            // A second SYN/ACK repeats the answer of the handshake.
+            Feedback::Classic => ack.flags & accecn::ECE > 0 && !ack.syn,
             Feedback::Accurate => progress.ce_count > 0 && !self.setup.scalable,
         };
         if marked && self.state == RecoveryState::Open {

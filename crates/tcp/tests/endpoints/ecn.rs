@@ -138,3 +138,23 @@ fn a_syn_that_is_lost_twice_offers_no_counters_and_a_classic_one_no_echo_after_o
     assert_eq!(all(&prague, 2), (Ecn::NotEct, vec![0b111, 0b111, 0]));
     assert_eq!(all(&ecn, 1), (Ecn::NotEct, vec![0b011, 0]), "RFC 3168 section 6.1.1.1");
 }
+
+#[test]
+fn a_second_syn_ack_of_a_slow_handshake_reduces_no_window() {
+    let config = SenderConfig { ecn: true, handshake: true, ..SenderConfig::default() };
+    let mut sender = Sender::new(&config).expect("valid");
+    let mut receiver = Receiver::new(&ReceiverConfig::default()).expect("valid");
+    sender.write(10 * MSS);
+    let mut answers = Vec::new();
+    for _ in 0..2 {
+        let now = sender.next_timer().unwrap_or(at(1));
+        sender.on_timer(now);
+        let syn = flush(&mut sender, now).pop().expect("a SYN");
+        answers.push(receiver.on_segment(now, &syn, false).expect("a SYN/ACK"));
+    }
+    for answer in &answers {
+        sender.on_ack(at(1_500), answer);
+        assert!(answer.syn && flush(&mut sender, at(1_500)).iter().all(|s| s.ecn == Ecn::Ect0));
+    }
+    assert_eq!(sender.stats().ece_reductions, 0);
+}
