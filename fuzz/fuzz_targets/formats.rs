@@ -42,7 +42,12 @@ fn options(format: Option<FileFormat>, at: usize) -> ReadOptions {
         }
         Some(FileFormat::Cqi) => {
             options.repairs.gaps = gaps;
-            options.interval = row;
+            options.interval = row.filter(|_| at & 64 == 0);
+            if at & 128 != 0 {
+                options.time_column = Some("1".into());
+                options.time_unit = [None, Some(TimeUnit::Ms)][at / 8 % 2];
+                options.repairs.repeated = repeated;
+            }
         }
         Some(FileFormat::Bytes | FileFormat::NrScope) => options.interval = row,
         Some(FileFormat::Rates | FileFormat::Amounts) => {

@@ -7,7 +7,7 @@
 use justfull_base::{Duration, Instant};
 use justfull_rnis::{
     KpmAvailable, KpmCell, KpmReader, KpmTotal, MOST_ADDRESSES, NamedUe, Notification, Report,
-    SrsranCell, flexran, notification, reports, srsran,
+    SrsranCell, cell_name, flexran, notification, reports, srsran,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -51,11 +51,14 @@ fuzz_target!(|bytes: &[u8]| {
     let ue = ["10.45.0.1".parse().expect("an address")];
     match choice % 6 {
         0 => Report::parse(text).iter().for_each(check),
-        1 => {
-            if let Ok(Notification::Reports(reports, _)) = notification(text) {
-                reports.iter().for_each(check);
+        1 => match notification(text) {
+            Ok(Notification::Reports(reports, _)) => reports.iter().for_each(check),
+            Ok(Notification::CellChange(change)) => {
+                assert!((1..=MOST_ADDRESSES).contains(&change.ue.len()));
+                assert_eq!(cell_name(&change.cell), Ok(change.cell));
             }
-        }
+            _ => {}
+        },
         2 => reports(text).iter().for_each(|(reports, _)| reports.iter().for_each(check)),
         3 => flexran(text, &ue, at).iter().for_each(check),
         4 => {

@@ -8,11 +8,11 @@
 
 #![no_main]
 
-use justfull_base::{Bytes, Duration, Instant};
-use justfull_tcp::accecn::ByteCounters;
+use justfull_base::{Bytes, Duration, Ecn, Instant};
+use justfull_tcp::accecn::{AccEcnOption, ByteCounters, Feedback};
 use justfull_tcp::{
-    Ack, AutoWindow, CcConfig, Pacing, Prr, Receiver, ReceiverConfig, Recovery, SackBlock, Segment,
-    Sender, SenderConfig, SpuriousDetection, Window,
+    Ack, AutoWindow, CcConfig, Kernel, Mark, Pacing, Prr, Receiver, ReceiverConfig, Recovery,
+    SackBlock, Segment, Sender, SenderConfig, SpuriousDetection, Window,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -24,26 +24,34 @@ const ENOUGH: u32 = 200_000;
 /// Falsified offsets stay below this, since offsets of a stream never wrap.
 const FARTHEST: u64 = 1 << 62;
 
-/// Each control has one value of `a` and `c`, but the default has more.
-fn control(a: u8, c: u8) -> CcConfig {
-    let all = CcConfig::all();
-    let at = usize::from(a >> 4 & 3) << 2 | usize::from(c >> 6);
-    all.get(at).cloned().unwrap_or_default()
+/// Four values of `d` choose the default besides its own.
+fn control(d: u8) -> CcConfig {
+    CcConfig::all().get(usize::from(d % 16)).cloned().unwrap_or_default()
 }
 
-fn sender_config(a: u8, b: u8, c: u8) -> SenderConfig {
+fn sender_config(a: u8, b: u8, d: u8) -> SenderConfig {
+    let timestamps = a & 0x20 == 0;
+    let (mut recovery, mut spurious_detection) = (
+        [Recovery::Rack, Recovery::Dupack][usize::from(b) % 2],
+        [SpuriousDetection::Eifel, SpuriousDetection::FRto, SpuriousDetection::Off]
+            [usize::from(b >> 1) % 3],
+    );
+    if a & 0x10 != 0 {
+        (recovery, spurious_detection) = (Recovery::NewReno, SpuriousDetection::Off);
+    } else if !timestamps && spurious_detection == SpuriousDetection::Eifel {
+        spurious_detection = SpuriousDetection::FRto;
+    }
     SenderConfig {
         mss: [1448, 1, 100, 65_495][usize::from(a) % 4],
         initial_window: [10, 1, 3, 64][usize::from(a >> 2) % 4],
-        cc: control(a, c),
+        cc: control(d),
+        handshake: d & 0x20 != 0,
         ecn: a & 0x40 != 0,
+        accecn: d & 0x10 != 0,
+        timestamps,
         tail_loss_probe: a & 0x80 != 0,
-        recovery: [Recovery::Rack, Recovery::Dupack][usize::from(b) % 2],
-        spurious_detection: [
-            SpuriousDetection::Eifel,
-            SpuriousDetection::FRto,
-            SpuriousDetection::Off,
-        ][usize::from(b >> 1) % 3],
+        recovery,
+        spurious_detection,
         prr: [Prr::SafeAck, Prr::Ssrb, Prr::Crb, Prr::Off][usize::from(b >> 3) % 4],
         pacing: [Pacing::Auto, Pacing::Always][usize::from(b >> 5) % 2],
         nagle: b & 0x40 != 0,
@@ -52,14 +60,19 @@ fn sender_config(a: u8, b: u8, c: u8) -> SenderConfig {
     }
 }
 
-fn receiver_config(c: u8) -> ReceiverConfig {
+fn receiver_config(c: u8, d: u8) -> ReceiverConfig {
     let fixed = |bytes| Window::Fixed(Bytes(bytes));
     let grows = Window::Auto(AutoWindow { initial: Bytes(3000), max: Bytes(1 << 20) });
     ReceiverConfig {
+        kernel: [Kernel::Linux6_18, Kernel::Rfc][usize::from(c >> 6 & 1)],
         window: [fixed(6 << 20), fixed(5000), fixed(1), grows][usize::from(c) % 4].clone(),
         window_scale: [0, 7, 14, 1][usize::from(c >> 2) % 4],
         delayed_ack: c & 0x10 == 0,
         quick_acks: u32::from(c >> 5 & 1) * 16,
+        ecn: [Feedback::Accurate, Feedback::Accurate, Feedback::Classic, Feedback::Off]
+            [usize::from(d >> 6)],
+        ce_acks: 1 + u32::from(d >> 6) * 2,
+        accecn_option: d & 0x40 == 0,
         ..ReceiverConfig::default()
     }
 }
@@ -83,6 +96,7 @@ impl World {
         for _ in 0..10_000 + self.written {
             let Some(segment) = self.sender.poll_transmit(self.now) else { return self.check() };
             assert!(segment.len <= self.sender.mss());
+            assert!(segment.len > 0 || segment.ecn == Ecn::NotEct, "{segment:?}");
             if self.honest {
                 assert!(segment.end() <= self.written, "sent beyond what was written");
             }
@@ -169,11 +183,26 @@ impl World {
                 self.sender.stop();
                 self.written -= unsent;
             }
+            14 => self.change_ecn(more),
             15 if !self.honest => self.falsify(what >> 4, more),
             _ => {}
         }
         self.timers();
         self.pump();
+    }
+
+    /// A middlebox changes the ECN of the oldest messages.
+    fn change_ecn(&mut self, more: u8) {
+        if let Some((segment, _)) = self.segments.first_mut() {
+            segment.flags = more & 7;
+            segment.ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][usize::from(more >> 3 & 3)];
+        }
+        if let Some(ack) = self.acks.first_mut() {
+            ack.flags = more >> 5;
+            if more & 1 != 0 {
+                ack.option = AccEcnOption::NONE;
+            }
+        }
     }
 
     /// Falsifies the oldest message on the wire.
@@ -187,6 +216,7 @@ impl World {
                 3 => segment.sent_at = Instant::from_nanos(far),
                 4 => segment.flags = more & 7,
                 5 => segment.retransmission = !segment.retransmission,
+                6 => segment.mark = [Mark::Syn, Mark::Push, Mark::None][usize::from(more) % 3],
                 _ => {}
             }
         }
@@ -195,7 +225,7 @@ impl World {
                 8 => ack.cumulative = far,
                 9 => ack.window = far,
                 10 => ack.ts_echo = Instant::from_nanos(far),
-                11 => ack.flags = more & 7,
+                11 => (ack.flags, ack.syn) = (more & 7, more & 8 != 0),
                 12 => {
                     let counters = ByteCounters { ect0: 0, ce: far, ect1: far };
                     ack.option = counters.option(more & 3);
@@ -244,9 +274,9 @@ impl World {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let [a, b, c, steps @ ..] = bytes else { return };
-    let mut sender = Sender::new(&sender_config(*a, *b, *c)).expect("sound settings");
-    let mut receiver = Receiver::new(&receiver_config(*c)).expect("sound settings");
+    let [a, b, c, d, steps @ ..] = bytes else { return };
+    let mut sender = Sender::new(&sender_config(*a, *b, *d)).expect("sound settings");
+    let mut receiver = Receiver::new(&receiver_config(*c, *d)).expect("sound settings");
     sender.settle(&mut receiver);
     let mut world = World {
         now: Instant::from_nanos(1),
