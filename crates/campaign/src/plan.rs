@@ -3,13 +3,14 @@
 use crate::draw::Drawn;
 use crate::failure::Failure;
 use crate::file::{CampaignFile, PluginMethod, PythonMethod, Target};
+use crate::plugin::own_limiter;
 use crate::{SOURCE, VERSION};
 use justfull_base::Duration;
-use justfull_plugin::sha256_of;
+use justfull_plugin::{Plugin, sha256_of};
 use justfull_report::export::outputs::as_file_name;
 use justfull_run::WorldConfig;
 use justfull_scenario::{
-    Derived, Job, Overrides, OwnLimiter, Scenario, ScenarioError, Setting, library,
+    Derived, DerivedLimiter, Job, Overrides, Scenario, ScenarioError, Setting, library,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -133,6 +134,8 @@ pub struct Campaign {
     /// Its methods with the limiter of a shared library, by name; their files with openable paths.
     pub plugins: BTreeMap<String, PluginMethod>,
     seeds: u64,
+    /// True if it has a grid of its own.
+    is_varied: bool,
     /// Names of the methods with a plugin that have their limiter.
     installed: BTreeSet<String>,
     /// Indices of cases.
@@ -194,6 +197,7 @@ impl Campaign {
             python: file.python,
             plugins: file.plugin,
             seeds,
+            is_varied: !file.grid.is_empty(),
             scenarios,
             drawn,
             installed: BTreeSet::new(),
@@ -277,12 +281,18 @@ impl Campaign {
         self.plugins.iter().map(hash).collect()
     }
 
-    /// Gives the method called `name` the limiter `own` in each scenario.
-    pub fn install(&mut self, name: &str, own: &OwnLimiter) {
+    /// Gives the method called `name` the limiter of `plugin` in each scenario.
+    ///
+    /// # Errors
+    /// The campaign or a scenario gives `plugin` a wrong setting.
+    pub fn install(&mut self, name: &str, plugin: &Plugin) -> Result<(), Failure> {
+        let own = own_limiter(plugin);
         for scenario in &mut self.scenarios {
-            scenario.install(name, own);
+            let done = scenario.install(name, &own);
+            done.map_err(|error| in_campaign(&self.file, self.is_varied, error))?;
         }
         self.installed.insert(name.into());
+        Ok(())
     }
 
     /// Refuses to run methods with a plugin whose limiter has not been installed.
@@ -320,6 +330,10 @@ impl Campaign {
                 }
                 if let Some(library) = plugins.get(&job.method) {
                     hash.update(format!("\nplugin {library}\n").as_bytes());
+                    let settings = scenario.plugin_settings(&job)?;
+                    if !settings.is_empty() {
+                        let _ = writeln!(Hashed(&mut hash), "{settings:?}");
+                    }
                 }
                 let id = Id::of(hash.clone());
                 let Job { method, point, .. } = job;
@@ -361,13 +375,12 @@ fn read(
         None => (Scenario::text_of(&beside)?, beside),
     };
     Scenario::parse(&text, &place, data_dir, overrides(path, file)?)
-        .map_err(|error| in_campaign(path, file, error))
+        .map_err(|error| in_campaign(path, !file.grid.is_empty(), error))
 }
 
-/// `error` with the names that the campaign `file` in `path` has for what it sets in a scenario.
-fn in_campaign(path: &Path, file: &CampaignFile, mut error: ScenarioError) -> Failure {
-    // Without a grid of the campaign, a sweep is the scenario's own.
-    let varies = !file.grid.is_empty();
+/// `error` with the names that the campaign in `path` has for its settings in a scenario. Unless it
+/// `varies` settings by a grid, a sweep is the scenario's own.
+fn in_campaign(path: &Path, varies: bool, mut error: ScenarioError) -> Failure {
     let own = match error.field.as_str() {
         "--method" => "methods",
         "--variant" => "variant",
@@ -433,12 +446,13 @@ fn overrides(path: &Path, file: &CampaignFile) -> Result<Overrides, Failure> {
             title: format!("{}, changed in Python", method.base),
             base: method.base.clone(),
             set: set.collect::<Result<_, Failure>>()?,
-            limiter: None,
+            limiter: DerivedLimiter::OfSettings,
         })
     });
     let plugins = file.plugin.iter().map(|(name, method)| {
         let (base, title) = (method.base.clone(), format!("{}, with a plugin", method.base));
-        Ok(Derived { name: name.clone(), title, base, ..Derived::default() })
+        let limiter = DerivedLimiter::NotLoaded;
+        Ok(Derived { name: name.clone(), title, base, limiter, ..Derived::default() })
     });
     Ok(Overrides {
         derived: derived.chain(plugins).collect::<Result<_, Failure>>()?,

@@ -120,7 +120,7 @@ fn loaded(args: &MakeArgs, campaign: &mut Campaign) -> Result<Vec<Plugin>, Failu
         }
         let mut plugin = plugins::load(&file, &field)?;
         plugin.name.clone_from(&name);
-        campaign.install(&name, &plugins::limiter(&plugin));
+        campaign.install(&name, &plugin).map_err(|e| Failure::usage(&e))?;
         all.push(plugin);
     }
     Ok(all)

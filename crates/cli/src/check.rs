@@ -5,7 +5,7 @@ use crate::check_folder;
 use crate::complete;
 use crate::failure::Failure;
 use crate::help::with_exit_status;
-use crate::plugins::Plugins;
+use crate::plugins::{Plugins, Shown};
 use crate::scenarios::{axes, chosen, data_dir, overrides, source};
 use crate::terminal::{print, print_exact, say};
 use clap::Args;
@@ -49,26 +49,26 @@ const PRINTED: usize = 20;
 /// The findings for one name, for programs.
 #[derive(Serialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
-enum Found {
-    Scenario(CheckedFile),
+enum Found<'a> {
+    Scenario(CheckedFile<'a>),
     Folder(check_folder::Checked),
 }
 
 /// A scenario file.
 #[derive(Serialize)]
-struct CheckedFile {
+struct CheckedFile<'a> {
     name: String,
     sound: bool,
     mistakes: Vec<String>,
     warnings: Vec<String>,
     /// The runs of a valid scenario.
     #[serde(flatten)]
-    runs: Option<Runs>,
+    runs: Option<Runs<'a>>,
 }
 
 /// The runs that a valid scenario would make.
 #[derive(Serialize)]
-struct Runs {
+struct Runs<'a> {
     runs: usize,
     methods: Vec<String>,
     /// Each point of its sweep, in words; one empty text without a sweep.
@@ -79,6 +79,9 @@ struct Runs {
     /// The parts of its trace that the runs play.
     #[serde(skip_serializing_if = "Option::is_none")]
     parts: Option<String>,
+    /// The plugins with their settings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    plugins: Vec<Shown<'a>>,
 }
 
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
@@ -115,17 +118,19 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
 }
 
 /// A line about a valid scenario and a picture of its chain.
-fn in_words(name: &str, found: &Runs) -> String {
+fn in_words(name: &str, found: &Runs<'_>) -> String {
     let (runs, methods, points) = (found.runs, found.methods.len(), found.points.len());
     let parts = found.parts.as_ref().map(|parts| format!("  {parts}\n")).unwrap_or_default();
     let chain = &found.chain;
     let [runs, methods, points] = [(runs, "run"), (methods, "method"), (points, "point")]
         .map(|(n, noun)| format!("{n} {noun}{}", if n == 1 { "" } else { "s" }));
-    format!("{name}: sound; {runs} ({methods}, {points})\n{parts}\n{chain}")
+    let settings: String = found.plugins.iter().map(Shown::in_words).collect();
+    let settings = if settings.is_empty() { settings } else { format!("\n{settings}") };
+    format!("{name}: sound; {runs} ({methods}, {points})\n{parts}\n{chain}{settings}")
 }
 
 /// The mistakes for standard error.
-fn printed(found: &CheckedFile) -> Vec<String> {
+fn printed(found: &CheckedFile<'_>) -> Vec<String> {
     let mut lines: Vec<String> = found.mistakes.iter().take(PRINTED).cloned().collect();
     let count = found.mistakes.len();
     if count > PRINTED {
@@ -135,7 +140,7 @@ fn printed(found: &CheckedFile) -> Vec<String> {
 }
 
 /// The findings for the scenario `name`.
-fn check_file(name: &Path, overrides: &Overrides, plugins: &Plugins) -> CheckedFile {
+fn check_file<'a>(name: &Path, overrides: &Overrides, plugins: &'a Plugins) -> CheckedFile<'a> {
     let mut found = CheckedFile {
         name: name.display().to_string(),
         sound: false,
@@ -153,11 +158,11 @@ fn check_file(name: &Path, overrides: &Overrides, plugins: &Plugins) -> CheckedF
 }
 
 /// The runs of the valid scenario `name`, with warnings, or its mistakes.
-fn examined(
+fn examined<'a>(
     name: &Path,
     overrides: &Overrides,
-    plugins: &Plugins,
-) -> Result<(Runs, Vec<String>), Vec<String>> {
+    plugins: &'a Plugins,
+) -> Result<(Runs<'a>, Vec<String>), Vec<String>> {
     let (text, file) = source(name).map_err(|failure| vec![failure.to_string()])?;
     let overrides = plugins.overrides(&text, &file, overrides);
     let scenario = Scenario::examine(&text, &file, data_dir(), overrides)
@@ -171,6 +176,7 @@ fn examined(
         seeds: scenario.seeds(),
         chain: scenario.chain().map_err(one)?,
         parts: scenario.parts().map_err(one)?,
+        plugins: plugins.shown(),
     };
     Ok((runs, warnings))
 }

@@ -4,8 +4,10 @@ use crate::args::PluginArgs;
 use crate::failure::Failure;
 use crate::scenarios::{data_dir, source};
 use crate::terminal::say;
+use justfull_campaign::own_limiter;
 use justfull_plugin::Plugin;
-use justfull_scenario::{Derived, MethodLibrary, Overrides, OwnLimiter, Scenario};
+use justfull_scenario::{Derived, DerivedLimiter, MethodLibrary, Overrides, OwnSetting, Scenario};
+use serde::Serialize;
 use std::path::Path;
 
 /// Loaded plugins.
@@ -20,10 +22,25 @@ pub(crate) fn load(file: &Path, field: &str) -> Result<Plugin, Failure> {
     Plugin::load(file).map_err(|error| Failure::Usage(format!("{field}: {error}")))
 }
 
-/// The limiter of `plugin`, with its source in words.
-pub(crate) fn limiter(plugin: &Plugin) -> OwnLimiter {
-    let source = format!("{}, SHA-256 {}", plugin.file.display(), plugin.sha256);
-    OwnLimiter { config: plugin.limiter(), source }
+/// A plugin for `check`.
+#[derive(Serialize)]
+pub(crate) struct Shown<'a> {
+    name: &'a str,
+    file: &'a Path,
+    sha256: &'a str,
+    settings: &'a [OwnSetting],
+}
+
+impl Shown<'_> {
+    /// Its settings, one a line.
+    pub(crate) fn in_words(&self) -> String {
+        let Self { name, .. } = self;
+        let one = |setting: &OwnSetting| {
+            let OwnSetting { name: key, default, text, .. } = setting;
+            format!("  plugin.{name}.{key} = {default} ({}): {text}\n", setting.allowed())
+        };
+        self.settings.iter().map(one).collect()
+    }
 }
 
 /// Prints how many answers of `plugins` were out of bounds.
@@ -74,7 +91,7 @@ impl Plugins {
             name: plugin.name.clone(),
             title: format!("{} with a plugin", self.base),
             base: self.base.clone(),
-            limiter: Some(limiter(plugin)),
+            limiter: DerivedLimiter::Own(own_limiter(plugin)),
             ..Derived::default()
         });
         let mut overrides = Overrides { derived: derived.collect(), ..plain.clone() };
@@ -96,6 +113,15 @@ impl Plugins {
     #[cfg(feature = "live")]
     pub(crate) fn has(&self, method: &str) -> bool {
         self.loaded.iter().any(|plugin| plugin.name == method)
+    }
+
+    /// Each plugin.
+    pub(crate) fn shown(&self) -> Vec<Shown<'_>> {
+        let all = self.loaded.iter().map(|plugin| {
+            let Plugin { name, file, sha256, settings, .. } = plugin;
+            Shown { name, file, sha256, settings }
+        });
+        all.collect()
     }
 
     /// Prints how many answers were out of bounds.

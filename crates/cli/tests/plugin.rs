@@ -56,8 +56,18 @@ fn the_example_in_c_decides_as_the_built_in_limiter_packet_by_packet() {
     let folder = folder();
     for scenario in ["voip-over-lte", "nr-100mhz", "t20-shared", "upload-and-call"] {
         let all = ["--runs", "1", "--no-files", "-q", "--packets", "p.csv"];
-        let grid: &[&str] =
-            if scenario == "t20-shared" { &["--grid", "core.delay=[10ms]"] } else { &[] };
+        let grid: &[&str] = match scenario {
+            "t20-shared" => &["--grid", "core.delay=[10ms]"],
+            // The same settings under both names.
+            "nr-100mhz" => &[
+                "--set=rlc.limiter.growth=1.5",
+                "--set=rlc.limiter.max=64",
+                "--set=rlc.limiter.start=64",
+                "--set=plugin.DRQL in C.growth=1.5",
+                "--set=plugin.DRQL in C.max=64",
+            ],
+            _ => &[],
+        };
         let plugin = ["run", scenario, "--method", "DRQL", "--plugin", "drql.so"];
         made(&folder, &[&plugin[..], &all, grid].concat());
         let names = fs::read_dir(folder.path()).expect("a folder").filter_map(|entry| {
@@ -82,6 +92,8 @@ fn the_example_in_c_decides_as_the_built_in_limiter_packet_by_packet() {
 fn the_results_name_the_library_and_its_hash_and_show_as_any_method() {
     let folder = folder();
     let short = ["--duration", "12s", "--runs", "1", "-q", "--out", "out"];
+    let growth = ["--set", "plugin.DRQL in C.growth=1.5"];
+    let short = [&short[..], &growth].concat();
     let run = ["run", "voip-over-lte", "--method", "Vanilla", "--plugin", "./drql.so"];
     let args = [&run[..], &short].concat();
     let said = made(&folder, &args);
@@ -90,11 +102,15 @@ fn the_results_name_the_library_and_its_hash_and_show_as_any_method() {
     let source = format!("./drql.so, SHA-256 {hash}");
     assert!(said.contains(&format!("DRQL in C is Vanilla with the limiter of {source}")), "{said}");
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(&format!("rlc.limiter = {source}")), "{said}");
+    let settings = format!("rlc.limiter = {source} (growth 1.5, max 1024)");
+    assert!(words.contains(&settings), "{said}");
     for file in ["out/result.json", "out/manifest.json", "out/report.html"] {
         let text = fs::read_to_string(folder.path().join(file)).expect("it is written");
         assert!(text.contains(&hash) && text.contains("DRQL in C"), "{file}");
     }
+    let result = fs::read_to_string(folder.path().join("out/result.json")).expect("it is written");
+    let resolved = "[plugin.\\\"DRQL in C\\\"]\\ngrowth = 1.5\\nmax = 1024.0\\n";
+    assert!(result.contains(resolved), "{result}");
     made(&folder, &["plot", "out", "--kind", "bars", "--y", "delay.p99", "-o", "bars.svg"]);
     let bars = fs::read_to_string(folder.path().join("bars.svg")).expect("it is written");
     assert!(bars.contains("DRQL in C"));
@@ -112,9 +128,47 @@ fn check_lists_a_plugin_as_the_last_method_and_finds_the_mistakes_of_its_scenari
         serde_json::from_str(&made(&folder, &["check", "voip-over-lte", "--json"])).expect("JSON");
     assert_eq!(methods.len(), known[0]["methods"].as_array().expect("a list").len() + 1);
 
+    let settings = &found[0]["plugins"][0]["settings"];
+    assert_eq!((&settings[0]["name"], &settings[0]["default"]), (&"growth".into(), &1.2.into()));
+    let said = made(&folder, &["check", "voip-over-lte", "--plugin", "drql.so"]);
+    let told = "  plugin.DRQL in C.max = 1024 (1 to 1048576 packets): Greatest limit";
+    assert!(said.contains(told), "{said}");
+
     let wrong = ["check", "voip-over-lte", "--plugin", "drql.so", "--set", "core.delay=-1s"];
     let told = refused(&folder, &wrong);
     assert!(told.contains("core.delay"), "{told}");
+}
+
+#[test]
+fn a_wrong_setting_of_a_plugin_is_one_error_with_its_bounds() {
+    let folder = folder();
+    let scenario =
+        fs::read_to_string(tree().join("scenarios/voip-over-lte.toml")).expect("it ships");
+    let text = scenario + "\n[plugin.\"DRQL in C\"]\ngrowth = 40\n";
+    let line = text.lines().count();
+    fs::write(folder.path().join("own.toml"), text).expect("it is written");
+    let plugin = ["check", "own.toml", "--plugin", "drql.so"];
+    let told = refused(&folder, &plugin);
+    let place = format!("own.toml:{line}:1: field `plugin.DRQL in C.growth`");
+    assert!(told.contains(&format!("{place}: found 40, allowed is 1.01 to 16 times")), "{told}");
+    let told = refused(&folder, &["run", "own.toml"]);
+    let allowed = "allowed is those of a loaded plugin (`--plugin FILE`)";
+    assert!(told.contains("field `plugin.DRQL in C`: found") && told.contains(allowed), "{told}");
+    let ship = ["run", "voip-over-lte", "--plugin", "drql.so"];
+    for (set, wrong) in [
+        ("growth=nan", "growth` (set by --set): found NaN, allowed is 1.01 to 16 times"),
+        ("growth=1.0", "growth` (set by --set): found 1, allowed is 1.01 to 16 times"),
+        ("growth=fast", "growth` (set by --set): found string \"fast\", allowed is a number"),
+        ("grow=2", "grow` (set by --set): found no such setting, allowed is one of growth, max"),
+    ] {
+        let set = format!("--set=plugin.DRQL in C.{set}");
+        let told = refused(&folder, &[&ship[..], &[&set]].concat());
+        assert!(told.contains(&format!("field `plugin.DRQL in C.{wrong}")), "{told}");
+    }
+    let told =
+        refused(&folder, &[&ship[..], &["--grid", "plugin.Mine.growth=[1.2, 1.5]"]].concat());
+    assert!(told.contains("allowed is one of DRQL in C"), "{told}");
+    assert!(!folder.path().join("results").exists(), "nothing is written");
 }
 
 #[cfg(all(feature = "live", target_os = "linux"))]
@@ -173,6 +227,20 @@ fn a_campaign_runs_its_plugins_only_where_the_command_allows_it() {
     assert!(!mine.is_empty(), "{table}");
     let told = made(&folder, &["campaign", "status", "c.toml", "--json"]);
     assert!(told.contains("\"done\":4"), "{told}");
+    // A setting of the plugin concerns only its own jobs; a wrong one is refused before any.
+    let with = |value: &str| {
+        let set = format!("[set]\n\"plugin.Mine.growth\" = {value}\n");
+        let text = CAMPAIGN.replace("[set]\n", &set);
+        fs::write(folder.path().join("c.toml"), text).expect("it is written");
+    };
+    with("1.5");
+    let told = made(&folder, &["campaign", "status", "c.toml", "--json"]);
+    assert!(told.contains("\"done\":2"), "{told}");
+    with("40");
+    let told = refused(&folder, &["campaign", "run", "c.toml", "-q", "--plugins"]);
+    let wrong = "`plugin.Mine.growth` (set by [set] of c.toml): found 40, allowed is 1.01 to 16";
+    assert!(told.contains(wrong), "{told}");
+    fs::write(folder.path().join("c.toml"), CAMPAIGN).expect("it is written");
     // Another library, other jobs.
     let library = folder.path().join("drql.so");
     let mut bytes = fs::read(&library).expect("it is there");

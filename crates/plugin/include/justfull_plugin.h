@@ -6,6 +6,9 @@
  * different objects are used by several threads at once, so the functions share no variables. They
  * return: none may throw, unwind or end the thread.
  *
+ * A limiter may declare settings: numbers with a unit, a default and bounds. justfull checks the
+ * user's values and passes them to `create`.
+ *
  * The same calls must give the same answers, so that a scenario and a seed give the same results:
  * no clock, no chance but from a seed of its own, no address as a value. Time is the simulation's,
  * in nanoseconds since the start of the run, and does not go back.
@@ -29,7 +32,7 @@
 /*
  `abi` of the tables that this header describes.
  */
-#define JF_PLUGIN_ABI 1
+#define JF_PLUGIN_ABI 2
 
 /*
  `flags`: an SDU larger than the room may enter as long as there is any room.
@@ -60,6 +63,42 @@
  Largest room. A larger one counts as no limit; justfull says how many there were.
  */
 #define JF_PLUGIN_MOST 1099511627776
+
+/*
+ Most settings of a limiter.
+ */
+#define JF_PLUGIN_MOST_SETTINGS 64
+
+/*
+ A setting of a limiter: a number that the user may give, as `plugin.NAME.SETTING` of a scenario,
+ of `--set` and of `--grid`. NAME is the method's.
+ */
+typedef struct jf_plugin_setting {
+  /*
+   Its name: 1 to 64 of a to z, 0 to 9 and _, a letter first; once in the table.
+   */
+  const char *name;
+  /*
+   Its unit in words, such as "packets": 1 to 64 bytes of printable UTF-8.
+   */
+  const char *unit;
+  /*
+   One sentence about it: 1 to 256 bytes of printable UTF-8.
+   */
+  const char *text;
+  /*
+   Its value if the user gives none: `min` to `max`.
+   */
+  double default_value;
+  /*
+   Its least value: a finite number.
+   */
+  double min;
+  /*
+   Its greatest value: a finite number.
+   */
+  double max;
+} jf_plugin_setting;
 
 /*
  The grants of a bearer.
@@ -144,7 +183,8 @@ typedef struct jf_plugin_limiter {
    */
   uint32_t size;
   /*
-   Name of the method in tables and figures: 1 to 64 bytes of printable UTF-8.
+   Name of the method in tables and figures: 1 to 64 bytes of printable UTF-8. With settings it
+   has none of . [ ] =, so that a path can name it.
    */
   const char *name;
   /*
@@ -152,9 +192,19 @@ typedef struct jf_plugin_limiter {
    */
   uint64_t flags;
   /*
-   Makes the limiter of a bearer; NULL if it cannot work with `grants`.
+   The settings; NULL if there are none.
    */
-  void *(*create)(const struct jf_plugin_grants *grants);
+  const struct jf_plugin_setting *settings;
+  /*
+   Number of settings: 0 to JF_PLUGIN_MOST_SETTINGS.
+   */
+  uint64_t settings_count;
+  /*
+   Makes the limiter of a bearer; NULL if it cannot work with the arguments. `values` has the
+   value of each setting in the order of `settings`, within its bounds. Both arguments end with
+   the call.
+   */
+  void *(*create)(const struct jf_plugin_grants *grants, const double *values);
   /*
    Ends a limiter.
    */

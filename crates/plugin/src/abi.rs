@@ -2,10 +2,10 @@
 //! this file.
 #![allow(non_camel_case_types, reason = "names of C")]
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_double, c_void};
 
 /// `abi` of the tables that this header describes.
-pub const JF_PLUGIN_ABI: u32 = 1;
+pub const JF_PLUGIN_ABI: u32 = 2;
 
 /// `flags`: an SDU larger than the room may enter as long as there is any room.
 pub const JF_PLUGIN_OVERDRAWS: u64 = 1;
@@ -21,6 +21,28 @@ pub const JF_PLUGIN_BYTES: u32 = 1;
 pub const JF_PLUGIN_NO_LIMIT: u64 = u64::MAX;
 /// Largest room. A larger one counts as no limit; justfull says how many there were.
 pub const JF_PLUGIN_MOST: u64 = 1_099_511_627_776;
+
+/// Most settings of a limiter.
+pub const JF_PLUGIN_MOST_SETTINGS: u64 = 64;
+
+/// A setting of a limiter: a number that the user may give, as `plugin.NAME.SETTING` of a scenario,
+/// of `--set` and of `--grid`. NAME is the method's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct jf_plugin_setting {
+    /// Its name: 1 to 64 of a to z, 0 to 9 and _, a letter first; once in the table.
+    pub name: *const c_char,
+    /// Its unit in words, such as "packets": 1 to 64 bytes of printable UTF-8.
+    pub unit: *const c_char,
+    /// One sentence about it: 1 to 256 bytes of printable UTF-8.
+    pub text: *const c_char,
+    /// Its value if the user gives none: `min` to `max`.
+    pub default_value: c_double,
+    /// Its least value: a finite number.
+    pub min: c_double,
+    /// Its greatest value: a finite number.
+    pub max: c_double,
+}
 
 /// The grants of a bearer.
 #[repr(C)]
@@ -74,12 +96,24 @@ pub struct jf_plugin_limiter {
     pub abi: u32,
     /// sizeof(jf_plugin_limiter).
     pub size: u32,
-    /// Name of the method in tables and figures: 1 to 64 bytes of printable UTF-8.
+    /// Name of the method in tables and figures: 1 to 64 bytes of printable UTF-8. With settings it
+    /// has none of . [ ] =, so that a path can name it.
     pub name: *const c_char,
     /// JF_PLUGIN_OVERDRAWS, JF_PLUGIN_PACES, both or 0.
     pub flags: u64,
-    /// Makes the limiter of a bearer; NULL if it cannot work with `grants`.
-    pub create: Option<unsafe extern "C" fn(grants: *const jf_plugin_grants) -> *mut c_void>,
+    /// The settings; NULL if there are none.
+    pub settings: *const jf_plugin_setting,
+    /// Number of settings: 0 to JF_PLUGIN_MOST_SETTINGS.
+    pub settings_count: u64,
+    /// Makes the limiter of a bearer; NULL if it cannot work with the arguments. `values` has the
+    /// value of each setting in the order of `settings`, within its bounds. Both arguments end with
+    /// the call.
+    pub create: Option<
+        unsafe extern "C" fn(
+            grants: *const jf_plugin_grants,
+            values: *const c_double,
+        ) -> *mut c_void,
+    >,
     /// Ends a limiter.
     pub destroy: Option<unsafe extern "C" fn(own: *mut c_void)>,
     /// How much more may enter at `now` a queue with this content.

@@ -1,9 +1,11 @@
 //! Loads a shared library and checks its table.
 
 use crate::abi::{
-    JF_PLUGIN_ABI, JF_PLUGIN_OVERDRAWS, JF_PLUGIN_PACES, jf_plugin_limiter as Limiter,
+    JF_PLUGIN_ABI, JF_PLUGIN_MOST_SETTINGS, JF_PLUGIN_OVERDRAWS, JF_PLUGIN_PACES,
+    jf_plugin_grants as Grants, jf_plugin_limiter as Limiter, jf_plugin_setting as Setting,
 };
 use crate::whole::is_whole;
+use justfull_base::make::OwnSetting;
 use sha2::{Digest, Sha256};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fmt;
@@ -17,8 +19,10 @@ use std::path::Path;
 const ENTRY: &CStr = c"justfull_limiter";
 /// Most bytes of a library.
 const MOST_BYTES: u64 = 1 << 30;
-/// Most bytes of a name.
+/// Most bytes of a name or a unit.
 const LONGEST_NAME: usize = 64;
+/// Most bytes of a sentence.
+const LONGEST_TEXT: usize = 256;
 
 /// The reason why a file is no plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +80,7 @@ pub fn sha256_of(file: &Path) -> Result<String, PluginError> {
 pub(crate) struct Table {
     pub(crate) overdraws: bool,
     pub(crate) paces: bool,
-    pub(crate) create: unsafe extern "C" fn(*const crate::abi::jf_plugin_grants) -> *mut c_void,
+    pub(crate) create: unsafe extern "C" fn(*const Grants, *const f64) -> *mut c_void,
     pub(crate) destroy: unsafe extern "C" fn(*mut c_void),
     pub(crate) room:
         unsafe extern "C" fn(*mut c_void, u64, *const crate::abi::jf_plugin_queue) -> u64,
@@ -84,14 +88,21 @@ pub(crate) struct Table {
     pub(crate) optional: Limiter,
 }
 
-// SAFETY: the pointers of a table are to functions and to a name that is not read any more; the
-// library that has them is never unloaded.
+// SAFETY: the pointers of a table are to functions, and to names and settings that are not read any
+// more; the library that has them is never unloaded.
 unsafe impl Send for Table {}
 // SAFETY: as above; nothing is written.
 unsafe impl Sync for Table {}
 
-/// The checked table of the library in `file`, and the name in it.
-pub(crate) fn load(file: &Path) -> Result<(Table, String), PluginError> {
+/// A library's limiter.
+pub(crate) struct Loaded {
+    pub(crate) table: Table,
+    pub(crate) name: String,
+    pub(crate) settings: Vec<OwnSetting>,
+}
+
+/// The limiter of the library in `file`, checked.
+pub(crate) fn load(file: &Path) -> Result<Loaded, PluginError> {
     if cfg!(target_feature = "crt-static") {
         let allowed = "none: this program is linked statically and cannot load a shared library; \
                        the .deb, the wheel and `cargo install` can";
@@ -151,7 +162,7 @@ fn wrong(found: impl fmt::Display, allowed: impl fmt::Display) -> Wrong {
 }
 
 /// Checks the table that a library returned.
-fn checked(table: *const Limiter) -> Result<(Table, String), Wrong> {
+fn checked(table: *const Limiter) -> Result<Loaded, Wrong> {
     if table.is_null() || !table.is_aligned() {
         return Err(wrong(format!("{table:p} from `justfull_limiter`"), "the address of a table"));
     }
@@ -162,7 +173,9 @@ fn checked(table: *const Limiter) -> Result<(Table, String), Wrong> {
         (field(offset_of!(Limiter, abi)), field(offset_of!(Limiter, size)))
     };
     if abi != JF_PLUGIN_ABI {
-        return Err(wrong(format!("`abi` {abi}"), format!("{JF_PLUGIN_ABI} (JF_PLUGIN_ABI)")));
+        let allowed =
+            format!("{JF_PLUGIN_ABI} (JF_PLUGIN_ABI): compile it with this justfull_plugin.h");
+        return Err(wrong(format!("`abi` {abi}"), allowed));
     }
     if size as usize != size_of::<Limiter>() {
         let allowed = format!("{} (sizeof(jf_plugin_limiter))", size_of::<Limiter>());
@@ -177,6 +190,11 @@ fn checked(table: *const Limiter) -> Result<(Table, String), Wrong> {
         return Err(wrong(format!("`flags` {flags:#x}"), allowed));
     }
     let null = |name: &str| wrong(format!("`{name}` NULL"), "a function");
+    let name = text("name", limiter.name, LONGEST_NAME)?;
+    let settings = settings(&limiter)?;
+    if !settings.is_empty() && name.contains(['.', '[', ']', '=']) {
+        return Err(wrong(format!("`name` {name:?}"), "one without . [ ] =: paths name it"));
+    }
     let table = Table {
         overdraws: flags & JF_PLUGIN_OVERDRAWS != 0,
         paces: flags & JF_PLUGIN_PACES != 0,
@@ -185,27 +203,79 @@ fn checked(table: *const Limiter) -> Result<(Table, String), Wrong> {
         room: limiter.room.ok_or_else(|| null("room"))?,
         optional: limiter,
     };
-    Ok((table, name(limiter.name)?))
+    Ok(Loaded { table, name, settings })
 }
 
-/// The text at `name`, of which at most [`LONGEST_NAME`] bytes and their end are read.
-fn name(name: *const c_char) -> Result<String, Wrong> {
-    let allowed = || format!("1 to {LONGEST_NAME} bytes of printable UTF-8");
-    if name.is_null() {
-        return Err(wrong("`name` NULL", allowed()));
+/// The settings of `limiter`.
+fn settings(limiter: &Limiter) -> Result<Vec<OwnSetting>, Wrong> {
+    let (first, count) = (limiter.settings, limiter.settings_count);
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    if count > JF_PLUGIN_MOST_SETTINGS {
+        let allowed = format!("0 to {JF_PLUGIN_MOST_SETTINGS} (JF_PLUGIN_MOST_SETTINGS)");
+        return Err(wrong(format!("`settings_count` {count}"), allowed));
+    }
+    if first.is_null() || !first.is_aligned() {
+        return Err(wrong(format!("`settings` {first:p}"), "the address of the settings"));
+    }
+    // SAFETY: the header's contract: there are `count` settings. Every value of each field is
+    // allowed: pointers and numbers.
+    let all = unsafe { std::slice::from_raw_parts(first, count as usize) };
+    let mut known: Vec<OwnSetting> = Vec::new();
+    for (i, one) in all.iter().enumerate() {
+        let of = |(found, allowed)| (format!("`settings[{i}]`: {found}"), allowed);
+        let setting = setting(one).map_err(of)?;
+        if known.iter().any(|other| other.name == setting.name) {
+            let twice = wrong(format!("`name` {:?} twice", setting.name), "each name once");
+            return Err(of(twice));
+        }
+        known.push(setting);
+    }
+    Ok(known)
+}
+
+/// A setting, checked.
+fn setting(one: &Setting) -> Result<OwnSetting, Wrong> {
+    let name = text("name", one.name, LONGEST_NAME)?;
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_plain) {
+        return Err(wrong(format!("`name` {name:?}"), "a to z, 0 to 9 and _, a letter first"));
+    }
+    let unit = text("unit", one.unit, LONGEST_NAME)?;
+    let sentence = text("text", one.text, LONGEST_TEXT)?;
+    let Setting { default_value, min, max, .. } = *one;
+    for (field, value) in [("min", min), ("max", max)] {
+        if !value.is_finite() {
+            return Err(wrong(format!("`{field}` {value} of `{name}`"), "a finite number"));
+        }
+    }
+    let setting = OwnSetting { name, unit, default: default_value, min, max, text: sentence };
+    if !setting.allows(default_value) {
+        let found = format!("`default_value` {default_value} of `{}`", setting.name);
+        return Err(wrong(found, format!("`min` {min} to `max` {max}")));
+    }
+    Ok(setting)
+}
+
+/// The text at `from`, the field `field`, of which at most `most` bytes and their end are read.
+fn text(field: &str, from: *const c_char, most: usize) -> Result<String, Wrong> {
+    let allowed = || format!("1 to {most} bytes of printable UTF-8");
+    if from.is_null() {
+        return Err(wrong(format!("`{field}` NULL"), allowed()));
     }
     let mut bytes = Vec::new();
     // SAFETY: the header's contract: a string of C. Reading ends at its end or before.
-    while let byte @ 1.. = unsafe { name.add(bytes.len()).cast::<u8>().read() } {
-        if bytes.len() == LONGEST_NAME {
-            return Err(wrong("`name` without an end", allowed()));
+    while let byte @ 1.. = unsafe { from.add(bytes.len()).cast::<u8>().read() } {
+        if bytes.len() == most {
+            return Err(wrong(format!("`{field}` without an end"), allowed()));
         }
         bytes.push(byte);
     }
     let text =
-        String::from_utf8(bytes).map_err(|error| wrong(format!("`name` {error}"), allowed()))?;
+        String::from_utf8(bytes).map_err(|error| wrong(format!("`{field}` {error}"), allowed()))?;
     if text.trim().is_empty() || text.chars().any(char::is_control) {
-        return Err(wrong(format!("`name` {text:?}"), allowed()));
+        return Err(wrong(format!("`{field}` {text:?}"), allowed()));
     }
     Ok(text)
 }

@@ -24,16 +24,21 @@ pub(crate) struct Called {
 unsafe impl Send for Called {}
 
 impl Called {
-    /// A limiter by `table` for a bearer; none if the plugin refuses. Rooms that are too large are
-    /// counted in `odd`.
-    pub(crate) fn new(table: Table, context: &GrantContext, odd: Arc<AtomicU64>) -> Option<Self> {
+    /// A limiter by `table` for a bearer, with `values` for the settings; none if the plugin
+    /// refuses. Rooms that are too large are counted in `odd`.
+    pub(crate) fn new(
+        table: Table,
+        context: &GrantContext,
+        values: &[f64],
+        odd: Arc<AtomicU64>,
+    ) -> Option<Self> {
         let unit = match context.unit {
             CapacityUnit::Packets => JF_PLUGIN_PACKETS,
             CapacityUnit::Bytes => JF_PLUGIN_BYTES,
         };
         let grants = jf_plugin_grants { slot: context.slot.as_nanos(), mtu: context.mtu, unit };
-        // SAFETY: a function of a loaded library with a valid argument.
-        let own = NonNull::new(unsafe { (table.create)(&raw const grants) })?;
+        // SAFETY: a function of a loaded library with valid arguments: a value for each setting.
+        let own = NonNull::new(unsafe { (table.create)(&raw const grants, values.as_ptr()) })?;
         Some(Self { table, own, unit: context.unit, odd })
     }
 

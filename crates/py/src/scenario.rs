@@ -4,7 +4,7 @@ use crate::errors;
 use crate::own::Own;
 use crate::results::Results;
 use crate::run::{self, Keep};
-use justfull_scenario::{Axis, Derived, Overrides, Setting, Value, library, near};
+use justfull_scenario::{Axis, Derived, DerivedLimiter, Overrides, Setting, Value, library, near};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ fn method(name: &str, base: &str, set: &BTreeMap<String, Bound<'_, PyAny>>) -> P
         title: format!("{base}, changed in Python"),
         base: base.into(),
         set: set.collect::<PyResult<_>>()?,
-        limiter: None,
+        limiter: DerivedLimiter::OfSettings,
     })
 }
 

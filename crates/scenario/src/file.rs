@@ -129,6 +129,10 @@ table! {
         ue: Vec<UeFile> = one_ue();
         /// Flows.
         flow: Vec<FlowFile>;
+        /// Settings of the limiters of loaded plugins, by the name of the method and the name of
+        /// the setting.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        plugin: BTreeMap<String, BTreeMap<String, f64>> = Default::default();
         /// Settings by the name of the variant.
         #[serde(default, skip_serializing)]
         variants: BTreeMap<String, Settings> = Default::default();

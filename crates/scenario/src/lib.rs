@@ -50,7 +50,8 @@ pub use error::ScenarioError;
 pub use file::docs;
 pub use file::{ChannelFile, FlowFile, ScenarioFile};
 pub use grid::Axis;
-pub use method::{Derived, Method, MethodLibrary, OwnLimiter, Settings};
+pub use justfull_base::make::{Make, OwnSetting};
+pub use method::{Derived, DerivedLimiter, Method, MethodLibrary, OwnLimiter, Settings};
 pub use most::Most;
 pub use settings::MethodSettings;
 pub use sweep::{SweepFile, SweepPath};
@@ -420,7 +421,7 @@ impl Scenario {
         (file.seed, file.runs, file.sweep) = (job.seed, 1, None);
         // The file already contains the variant's settings.
         file.variant = file::SOUND.into();
-        self.written(&file)
+        self.written(file)
     }
 
     fn prepared(&self, job: &Job) -> Result<(WorldConfig, ScenarioFile, Locator), ScenarioError> {
@@ -437,7 +438,7 @@ impl Scenario {
     ) -> Result<WorldConfig, ScenarioError> {
         let most = &self.overrides.most;
         let mut world = build::world(file, &self.name, job, &self.traces, locator, most)?;
-        self.put_own(job, file, &mut world);
+        self.put_own(job, file, locator, &mut world)?;
         most.check(&world, locator)?;
         Ok(world)
     }
@@ -454,12 +455,13 @@ impl Scenario {
         }
         // The file already contains the variant's settings, and names no variants.
         file.variant = file::SOUND.into();
-        self.written(&file)
+        self.written(file)
     }
 
     /// `file` as TOML, after a comment for each of its methods with a limiter of its own.
-    fn written(&self, file: &ScenarioFile) -> Result<String, ScenarioError> {
-        let text = toml::to_string(file);
+    fn written(&self, mut file: ScenarioFile) -> Result<String, ScenarioError> {
+        self.complete_own(&mut file);
+        let text = toml::to_string(&file);
         let text = text.map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))?;
         Ok(self.own_in_comments(&file.methods) + &text)
     }

@@ -5,6 +5,7 @@ use super::locator::{Locator, Origin};
 use super::tree::Setting;
 use crate::near;
 use justfull_base::bounds::key;
+use justfull_base::make::{Make, OwnSetting};
 use justfull_base::param::{Form, Param, written_table};
 use justfull_base::{choice, table};
 use justfull_ran::limiter::LimiterConfig;
@@ -126,15 +127,33 @@ pub struct Derived {
     pub base: String,
     /// Its own settings, by path.
     pub set: BTreeMap<String, toml::Value>,
-    /// The limiter in place of the limiter of the settings.
-    pub limiter: Option<OwnLimiter>,
+    /// Its limiter.
+    pub limiter: DerivedLimiter,
 }
+
+/// The limiter of a derived method.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum DerivedLimiter {
+    /// The limiter of its settings.
+    #[default]
+    OfSettings,
+    /// A plugin's, which is not loaded: the method cannot run, and its plugin's settings are
+    /// unknown.
+    NotLoaded,
+    /// A plugin's.
+    Own(OwnLimiter),
+}
+
+/// The configuration of a limiter with a value for each of its settings.
+type BySettings = dyn Fn(&[f64]) -> LimiterConfig + Send + Sync;
 
 /// A limiter that no file can describe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnLimiter {
-    /// The limiter.
-    pub config: LimiterConfig,
+    /// Its configuration with a value for each of `settings`; equal values give equal ones.
+    pub with: Make<BySettings>,
+    /// The settings that it declares.
+    pub settings: Vec<OwnSetting>,
     /// Where it comes from, in one line: the file of a plugin and its hash.
     pub source: String,
 }

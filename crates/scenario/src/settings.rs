@@ -27,9 +27,10 @@ const NAMED: usize = 3;
 pub(super) const PLAIN: [&str; 6] = ["", "none", "fifo", "drop_tail", "unlimited", "unpaced"];
 /// A table without a kind that is one value.
 const CELL_AQM: &str = "uplink.cell_aqm";
-/// Keys of a scenario that do not affect its world.
-const ABOUT: [&str; 8] =
-    ["title", "description", "methods", "seed", "runs", "sweep", "variant", "duration"];
+/// Keys of a scenario that do not affect its world, and a plugin's settings, which are shown with
+/// its limiter.
+const ABOUT: [&str; 9] =
+    ["title", "description", "methods", "seed", "runs", "sweep", "variant", "duration", "plugin"];
 
 impl Scenario {
     /// The settings of each method that differ between methods, or that a method sets, over all
@@ -38,17 +39,18 @@ impl Scenario {
     /// # Errors
     /// The fault of the scenario under a method.
     pub fn method_settings(&self) -> Result<Vec<MethodSettings>, ScenarioError> {
+        let swept: Vec<&str> =
+            self.base.sweep.iter().flat_map(|sweep| sweep.path.paths()).collect();
         let mut all: Vec<BTreeMap<String, Value>> = Vec::new();
         for method in self.methods() {
             let job = Job { method: method.clone(), point: 0, seed: self.seeds()[0] };
             let mut found = BTreeMap::new();
             let file = self.of_job(&job)?.0;
-            let place = file.uplink.method_at;
-            let tree = Table::try_from(file).unwrap_or_default();
+            let tree = Table::try_from(&file).unwrap_or_default();
             for (key, value) in tree.into_iter().filter(|(key, _)| !ABOUT.contains(&key.as_str())) {
                 leaves(value, key, &mut found);
             }
-            self.show_own(method, place, &mut found);
+            self.show_own(method, &file, &swept, &mut found);
             all.push(found);
         }
         let paths: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
@@ -58,8 +60,6 @@ impl Scenario {
             .filter_map(|name| self.methods.find(name))
             .flat_map(|method| method.set.iter().map(|(path, _)| path))
             .collect();
-        let swept: Vec<&str> =
-            self.base.sweep.iter().flat_map(|sweep| sweep.path.paths()).collect();
         let shown = |path: &&String| {
             let differ = all.windows(2).any(|pair| pair[0].get(*path) != pair[1].get(*path));
             let within = |other: &&str| below(other, path).is_some();

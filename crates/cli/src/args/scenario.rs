@@ -47,8 +47,9 @@ pub(crate) struct PluginArgs {
     /// Run the limiter of this shared library too, as a method of its own; may be given several
     /// times
     ///
-    /// Its code runs with your rights: load what you trust. docs/guide/own-limiter.md has the
-    /// calls.
+    /// Its code runs with your rights: load what you trust. Its settings are plugin.NAME.SETTING of
+    /// --set and --grid; `justfull check SCENARIO --plugin FILE` lists them.
+    /// docs/guide/own-limiter.md has the calls.
     #[arg(long = "plugin", value_name = "FILE")]
     pub(crate) plugins: Vec<PathBuf>,
     /// Method that gives the other settings of the plugins' methods
