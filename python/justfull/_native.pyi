@@ -128,7 +128,7 @@ class Scenario:
         switches: Sequence[str] = ...,
         seeds: int | None = None,
         first_seed: int | None = None,
-        derived: Sequence[tuple[str, str, Mapping[str, Any]]] = ...,
+        derived: Sequence[Any] = ...,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...

@@ -35,7 +35,7 @@ class Scenario:
         methods: list[str] | None = None,
         seeds: int | None = None,
         first_seed: int | None = None,
-        derived: list[tuple[str, str, dict[str, Any]]] | None = None,
+        derived: list[Method] | None = None,
     ) -> _native.Scenario:
         data = self.data if self.data is not None else os.environ.get("JUSTFULL_DATA")
         return _native.Scenario(
@@ -158,21 +158,21 @@ class Scenario:
 
 def _methods(
     methods: Iterable[str | Own] | None,
-) -> tuple[list[str] | None, dict[str, Method], list[tuple[str, str, dict[str, Any]]]]:
+) -> tuple[list[str] | None, dict[str, Method], list[Method]]:
     if methods is None:
         return None, {}, []
     if isinstance(methods, (str, type, Method)):
         methods = [methods]
     names: list[str] = []
     own: dict[str, Method] = {}
-    derived: list[tuple[str, str, dict[str, Any]]] = []
+    derived: list[Method] = []
     for given in methods:
         if isinstance(given, str):
             names.append(given)
             continue
         method = Method.of(given)
         names.append(method.name)
-        derived.append((method.name, method.base, dict(method.settings)))
+        derived.append(replace(method, settings=dict(method.settings)))
         if method.decides:
             own[method.name] = method
     return names, own, derived

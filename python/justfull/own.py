@@ -6,6 +6,7 @@ random numbers without a seed of its own: the same run must give the same result
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -139,6 +140,9 @@ class Method:
 
     An algorithm is a class of this module, or any function that takes the arguments of its
     constructor, such as `functools.partial(Mine, growth=1.5)` with keyword arguments of your own.
+
+    `plugin` is a shared library with a limiter in C (`justfull_plugin.h`), whose code runs with
+    your rights. Its settings are `plugin.NAME.SETTING` of `settings`, with the method's name.
     """
 
     name: str
@@ -149,8 +153,13 @@ class Method:
     aqm_in: str = "rlc"
     rb_scheduler: Callable[..., RbScheduler] | None = None
     congestion_control: Callable[..., CongestionControl] | None = None
+    plugin: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
+        if self.plugin is not None and self.limiter is not None:
+            raise ArgumentError(
+                "plugin: found a plugin and a limiter, allowed is one of the two",
+                field="plugin", found="a plugin and a limiter", allowed="one of the two")
         if self.aqm_in not in ("upf", "sdap", "rlc"):
             raise ArgumentError(
                 f"aqm_in: found {self.aqm_in!r}, allowed is 'upf', 'sdap' or 'rlc'",

@@ -2,9 +2,11 @@
 
 import math
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from my_drql import MyDrql
 
 import justfull as jf
 
+TREE = Path(__file__).parents[2]
 SHORT = {"duration": "15s", "warmup": "5s"}
 
 
@@ -27,6 +30,30 @@ def test_a_copy_of_drql_gives_the_rows_of_drql(cell: str) -> None:
                           seeds=2, progress=False)
     own = cell_of.run([jf.Method("D", "DRQL", limiter=MyDrql)], seeds=2, progress=False)
     assert rows(own) == rows(shipped)
+
+
+def test_a_limiter_in_c_gives_the_rows_of_drql_with_its_own_settings(tmp_path: Path) -> None:
+    library = tmp_path / "drql.so"
+    include, source = TREE / "crates/plugin/include", TREE / "examples/plugin-c/drql.c"
+    subprocess.run(["cc", "-std=c11", "-O2", "-shared", "-fPIC", "-I", include, "-o", library,
+                    source, "-lm"], check=True)
+    cell = jf.scenario("voip-over-lte").set(SHORT)
+    settings = {"plugin.Mine.growth": 1.5, "plugin.Mine.max": 64}
+    mine = jf.Method("Mine", plugin=library, settings=settings)
+    same = jf.Method("Same", "DRQL", {"rlc.limiter.growth": 1.5, "rlc.limiter.max": 64,
+                                      "rlc.limiter.start": 64})
+    own = cell.run([mine, jf.Method("Plain", plugin=library)], seeds=1, progress=False)
+    known = cell.run([same, "DRQL"], seeds=1, progress=False)
+    assert rows(own) == rows(known)
+
+    wrong = jf.Method("Mine", plugin=library, settings={"plugin.Mine.growth": 40})
+    with pytest.raises(jf.ScenarioError, match="found 40, allowed is 1.01 to 16 times"):
+        cell.run([wrong], progress=False)
+    with pytest.raises(jf.ArgumentError, match="No such file") as refused:
+        cell.run([jf.Method("Mine", plugin=tmp_path / "none.so")], progress=False)
+    assert refused.value.field == "plugin"
+    with pytest.raises(jf.ArgumentError, match="a plugin and a limiter"):
+        jf.Method("Mine", plugin=library, limiter=MyDrql)
 
 
 def test_a_limiter_in_python_costs_less_a_packet_than_250_calls_in_python() -> None:

@@ -4,6 +4,8 @@ use crate::errors;
 use crate::own::Own;
 use crate::results::Results;
 use crate::run::{self, Keep};
+use justfull_campaign::own_limiter;
+use justfull_plugin::{Plugin, PluginError};
 use justfull_scenario::{Axis, Derived, DerivedLimiter, Overrides, Setting, Value, library, near};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
@@ -62,16 +64,34 @@ fn axis(path: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
     }
 }
 
-/// A method from its name, its base's name and its settings.
-fn method(name: &str, base: &str, set: &BTreeMap<String, Bound<'_, PyAny>>) -> PyResult<Derived> {
-    let set = set.iter().map(|(path, found)| Ok((path.clone(), setting(path, found)?.value)));
-    Ok(Derived {
-        name: name.into(),
-        title: format!("{base}, changed in Python"),
-        base: base.into(),
-        set: set.collect::<PyResult<_>>()?,
-        limiter: DerivedLimiter::OfSettings,
-    })
+/// A method derived from another's settings.
+#[derive(FromPyObject)]
+pub(crate) struct Method<'py> {
+    name: String,
+    base: String,
+    settings: BTreeMap<String, Bound<'py, PyAny>>,
+    plugin: Option<PathBuf>,
+}
+
+impl Method<'_> {
+    fn derived(&self, py: Python<'_>) -> PyResult<Derived> {
+        let Self { name, base, settings, plugin } = self;
+        let set = settings.iter().map(|(path, at)| Ok((path.clone(), setting(path, at)?.value)));
+        let limiter = plugin.as_ref().map(|file| {
+            let wrong = |e: PluginError| {
+                let found = format!("{}: {}", e.file, e.found);
+                errors::argument(py, "plugin", &found, &e.allowed)
+            };
+            Plugin::load(file).map(|own| DerivedLimiter::Own(own_limiter(&own))).map_err(wrong)
+        });
+        Ok(Derived {
+            name: name.clone(),
+            title: format!("{base}, changed in Python"),
+            base: base.clone(),
+            set: set.collect::<PyResult<_>>()?,
+            limiter: limiter.transpose()?.unwrap_or_default(),
+        })
+    }
 }
 
 #[pymethods]
@@ -95,7 +115,7 @@ impl Scenario {
         switches: Vec<String>,
         seeds: Option<u32>,
         first_seed: Option<u64>,
-        derived: Vec<(String, String, BTreeMap<String, Bound<'_, PyAny>>)>,
+        derived: Vec<Method<'_>>,
     ) -> PyResult<Self> {
         let overrides = Overrides {
             set: set.iter().map(|(path, value)| setting(path, value)).collect::<PyResult<_>>()?,
@@ -105,10 +125,7 @@ impl Scenario {
             switches,
             runs: seeds,
             seed: first_seed,
-            derived: derived
-                .iter()
-                .map(|(name, base, set)| method(name, base, set))
-                .collect::<PyResult<_>>()?,
+            derived: derived.iter().map(|own| own.derived(py)).collect::<PyResult<_>>()?,
             ..Overrides::default()
         };
         let read = || justfull_scenario::Scenario::parse(text, &file, data, overrides);

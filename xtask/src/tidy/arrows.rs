@@ -54,7 +54,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
         "py",
         &[
             "base", "queue", "ran", "tcp", "run", "sim", "trace", "scenario", "lab", "report",
-            "campaign", "unified",
+            "plugin", "campaign", "unified",
         ],
     ),
     ("unified", &[]),
