@@ -20,7 +20,6 @@ mod folder;
 mod ledger;
 mod part;
 pub mod plan;
-mod plugin;
 pub mod report;
 pub mod run;
 
@@ -31,7 +30,6 @@ pub use failure::Failure;
 pub use file::{PluginMethod, PythonMethod, Target};
 pub use ledger::Stretch;
 pub use plan::{Campaign, Case, Id};
-pub use plugin::own_limiter;
 
 /// Version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -3,9 +3,9 @@
 use crate::draw::Drawn;
 use crate::failure::Failure;
 use crate::file::{CampaignFile, PluginMethod, PythonMethod, Target};
-use crate::plugin::own_limiter;
 use crate::{SOURCE, VERSION};
 use justfull_base::Duration;
+use justfull_lab::plugin::own_limiter;
 use justfull_plugin::{Plugin, sha256_of};
 use justfull_report::export::outputs::as_file_name;
 use justfull_run::WorldConfig;

@@ -4,7 +4,7 @@ use crate::args::PluginArgs;
 use crate::failure::Failure;
 use crate::scenarios::{data_dir, source};
 use crate::terminal::say;
-use justfull_campaign::own_limiter;
+use justfull_lab::plugin::own_limiter;
 use justfull_plugin::Plugin;
 use justfull_scenario::{Derived, DerivedLimiter, MethodLibrary, Overrides, OwnSetting, Scenario};
 use serde::Serialize;

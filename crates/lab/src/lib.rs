@@ -8,6 +8,7 @@ pub mod claims;
 pub mod model;
 pub mod own;
 pub mod parity;
+pub mod plugin;
 pub mod recommend;
 pub mod runner;
 pub mod stats;

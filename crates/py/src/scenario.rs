@@ -4,7 +4,7 @@ use crate::errors;
 use crate::own::Own;
 use crate::results::Results;
 use crate::run::{self, Keep};
-use justfull_campaign::own_limiter;
+use justfull_lab::plugin::own_limiter;
 use justfull_plugin::{Plugin, PluginError};
 use justfull_scenario::{Axis, Derived, DerivedLimiter, Overrides, Setting, Value, library, near};
 use pyo3::prelude::*;

@@ -36,8 +36,8 @@ const ARROWS: [(&str, &[&str]); 28] = [
     (
         "lab",
         &[
-            "base", "phy", "queue", "ran", "tcp", "rapid", "run", "sim", "proxy", "scenario",
-            "trace",
+            "base", "phy", "queue", "ran", "tcp", "rapid", "run", "sim", "proxy", "plugin",
+            "scenario", "trace",
         ],
     ),
     ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "run", "scenario", "trace", "lab"]),
