@@ -6,14 +6,13 @@ use justfull_report::export;
 use std::fs;
 use std::path::Path;
 
-/// The crate's files, with `{name}`, `{crate}`, `{Name}` and the manifest's dependencies as
-/// placeholders.
+/// The crate's files, with the names of the example; the manifest has placeholders.
 const FILES: [(&str, &str); 5] = [
     ("Cargo.toml", include_str!("../../template/limiter/Cargo.toml.in")),
     (".gitignore", "/target\n/results\n"),
-    ("src/lib.rs", include_str!("../../template/limiter/lib.rs.in")),
-    ("src/main.rs", include_str!("../../template/limiter/main.rs.in")),
-    ("tests/rules.rs", include_str!("../../template/limiter/rules.rs.in")),
+    ("src/lib.rs", include_str!("../../../../examples/own-limiter/src/lib.rs")),
+    ("src/main.rs", include_str!("../../../../examples/own-limiter/src/main.rs")),
+    ("tests/rules.rs", include_str!("../../../../examples/own-limiter/tests/rules.rs")),
 ];
 /// The crates of its dependencies, each with the rest of its manifest line after the source.
 const CRATES: [(&str, &str); 4] =
@@ -33,9 +32,9 @@ pub(super) fn new(folder: &Path, justfull: Option<&Path>) -> Result<(), Failure>
     }
     let dependencies = dependencies(justfull)?;
     let words = [
-        ("{name}", name),
-        ("{crate}", &name.replace('-', "_")),
-        ("{Name}", &type_name(name)),
+        ("two-slots", name),
+        ("two_slots", &name.replace('-', "_")),
+        ("TwoSlots", &type_name(name)),
         ("{rust}", env!("CARGO_PKG_RUST_VERSION")),
         ("{dependencies}", &dependencies),
     ];

@@ -1,4 +1,4 @@
-//! {Name} keeps the rules that every shipped limiter keeps.
+//! TwoSlots keeps the rules that every shipped limiter keeps.
 
 use justfull_base::make::Make;
 use justfull_ran::limiter::{LimiterConfig, conformance};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 #[test]
 fn it_keeps_the_rules_of_limiters() {
-    let make = |context: &_| Ok(Box::new({crate}::{Name}::new(context)) as Box<_>);
+    let make = |context: &_| Ok(Box::new(two_slots::TwoSlots::new(context)) as Box<_>);
     let config = LimiterConfig::Custom(Make(Arc::new(make)));
     if let Err(broken) = conformance::check(&config) {
         panic!("{broken}");
@@ -15,14 +15,14 @@ fn it_keeps_the_rules_of_limiters() {
 
 #[test]
 fn it_is_sound_and_serves_every_flow_in_cells_of_every_kind() {
-    if let Err(broken) = {crate}::method().check() {
+    if let Err(broken) = two_slots::method().check() {
         panic!("{broken}");
     }
 }
 
 #[test]
 fn calls_wait_less_than_without_it() {
-    let mine = {crate}::method();
+    let mine = two_slots::method();
     let scenario = mine
         .scenario("voip-over-lte", &["Vanilla"], 1, Vec::new())
         .expect("it ships");

@@ -1,4 +1,4 @@
-//! {Name}: a limiter of one's own, for the RLC queues of justfull.
+//! TwoSlots: a limiter of one's own, for the RLC queues of justfull.
 //!
 //! Idea: the queue of a bearer may hold twice what its latest slot with data took. While the radio
 //! takes all there is, the limit doubles from slot to slot; when it takes less, the limit falls.
@@ -9,13 +9,13 @@ use justfull_ran::limiter::{CapacityUnit, GrantContext, Limiter, RlcView};
 
 /// One for each bearer. Amounts are in the unit in which the MAC grants.
 #[derive(Debug)]
-pub struct {Name} {
+pub struct TwoSlots {
     unit: CapacityUnit,
     least: u64,
     limit: u64,
 }
 
-impl {Name} {
+impl TwoSlots {
     /// A limiter for the bearer of `context`.
     #[must_use]
     pub fn new(context: &GrantContext) -> Self {
@@ -27,7 +27,7 @@ impl {Name} {
     }
 }
 
-impl Limiter for {Name} {
+impl Limiter for TwoSlots {
     fn unit(&self) -> CapacityUnit {
         self.unit
     }
@@ -54,5 +54,5 @@ impl Limiter for {Name} {
 /// The method that has it: Vanilla with this limiter.
 #[must_use]
 pub fn method() -> OwnMethod {
-    OwnMethod::limiter("{Name}", |context| Ok({Name}::new(context)))
+    OwnMethod::limiter("TwoSlots", |context| Ok(TwoSlots::new(context)))
 }

@@ -1,5 +1,5 @@
-//! Runs {Name} beside shipped methods: `cargo run -- SCENARIO --set KEY=VALUE`, where SCENARIO is
-//! the name of a shipped scenario or a file. The report and all tables are in `results/{name}`,
+//! Runs TwoSlots beside shipped methods: `cargo run -- SCENARIO --set KEY=VALUE`, where SCENARIO is
+//! the name of a shipped scenario or a file. The report and all tables are in `results/two-slots`,
 //! which `justfull plot` and `justfull compare` read.
 
 use justfull_report::export::ResultsFolder;
@@ -13,13 +13,13 @@ use std::thread;
 
 const BESIDE: [&str; 2] = ["Vanilla", "DRQL"];
 const SEEDS: u32 = 3;
-const RESULTS: &str = "results/{name}";
+const RESULTS: &str = "results/two-slots";
 
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{name}: {error}");
+            eprintln!("two-slots: {error}");
             ExitCode::from(2)
         }
     }
@@ -37,7 +37,7 @@ fn run() -> Result<(), Box<dyn Error>> {
             name = arg;
         }
     }
-    let mine = {crate}::method();
+    let mine = two_slots::method();
     let scenario = mine.scenario(&name, &BESIDE, SEEDS, set)?;
     let threads = thread::available_parallelism()?.get();
     let mut found = mine.compare(&scenario, threads)?;
