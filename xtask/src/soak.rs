@@ -11,6 +11,9 @@ use crate::{Failure, Outcome, fuzz, mutate, package, process, properties, site};
 
 /// Seconds for which each fuzz target runs.
 const FUZZ_SECONDS: &str = "300";
+/// The targets of the C library, and the seconds of each: two hours together.
+const FUZZ_C: [&str; 3] = ["c", "c_objects", "c_rapid"];
+const FUZZ_C_SECONDS: &str = "2400";
 /// Time for fresh worlds.
 const SWARM: &str = "30m";
 /// Time for fresh cases of property tests.
@@ -21,7 +24,7 @@ struct Part {
     run: fn(&Path) -> Outcome,
 }
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     Part { name: "long tests", run: long_tests },
     Part { name: "site", run: site::run },
     Part { name: "packages", run: |root| package::run(root, &package::parse(&[])?) },
@@ -32,6 +35,7 @@ const PARTS: [Part; 11] = [
     Part { name: "property tests", run: |root| properties::run(root, &["--for", PROPERTIES]) },
     Part { name: "fresh worlds", run: |root| own(root, &["swarm", "--for", SWARM]) },
     Part { name: "fuzz targets", run: |root| fuzz::run(root, &["--seconds", FUZZ_SECONDS]) },
+    Part { name: "fuzz the C library", run: fuzz_c },
     Part { name: "mutants of algorithms", run: |root| own(root, &["mutants"]) },
 ];
 
@@ -77,6 +81,10 @@ fn long_tests(root: &Path) -> Outcome {
         .args(["test", "--workspace", "--lib", "--bins", "--tests", "soak_"])
         .env("JUSTFULL_SOAK", "1");
     process::must_succeed(&mut command)
+}
+
+fn fuzz_c(root: &Path) -> Outcome {
+    FUZZ_C.iter().try_for_each(|target| fuzz::run(root, &["--seconds", FUZZ_C_SECONDS, target]))
 }
 
 /// Another command of this program, in a process of its own.
