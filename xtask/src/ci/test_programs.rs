@@ -1,5 +1,4 @@
-//! Runs the test programs of the workspace: those in real time one after the other, the others two
-//! at a time.
+//! Runs the test programs of the workspace, those in real time apart from the others.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,6 +31,10 @@ const REAL_TIME: [&str; 12] = [
 /// Within which a program of tests must end; the longest take three minutes.
 const LIMIT: Duration = Duration::from_secs(900);
 
+/// Programs of a half that run at a time: some have one long test, and those in real time mostly
+/// wait.
+const WORKERS: usize = 2;
+
 /// A program of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Program {
@@ -56,9 +59,7 @@ impl Program {
 /// The two parts of the test programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Half {
-    /// The programs in real time run one after the other.
     RealTime,
-    /// The other programs run two at a time: some have one long test.
     Others,
 }
 
@@ -69,31 +70,37 @@ pub(super) enum Half {
 pub(super) fn run(root: &Path, half: Half) -> Outcome {
     let mut programs: Vec<Program> = artifacts(root)?.filter_map(program).collect();
     programs.retain(|program| program.is_real_time() == (half == Half::RealTime));
-    programs.reverse();
-    let programs = Mutex::new(programs);
-    let failed = Mutex::new(Vec::new());
-    let workers = if half == Half::RealTime { 1 } else { 2 };
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| work(&failed, || programs.lock().expect("no worker panics").pop()));
-        }
-    });
-    let failed = failed.into_inner().unwrap_or_default();
+    let mut failed = failures(programs, WORKERS);
+    // A program in real time that fails has a second try, with no other in real time beside it.
+    if half == Half::RealTime {
+        failed = failures(failed, 1);
+    }
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure::Check(format!("tests failed: {}", failed.join(", "))))
+    let names: Vec<&str> = failed.iter().map(|program| program.name.as_str()).collect();
+    Err(Failure::Check(format!("tests failed: {}", names.join(", "))))
 }
 
-/// Runs programs until there are no more; prints the output of each when it has ended. A program in
-/// real time that fails has a second try.
-fn work(failed: &Mutex<Vec<String>>, mut next: impl FnMut() -> Option<Program>) {
-    while let Some(program) = next() {
-        let passes = passes(&program) || program.is_real_time() && passes(&program);
-        if !passes {
-            failed.lock().expect("no worker panics").push(program.name);
+/// Runs `programs` in their order, `workers` at a time; prints the output of each when it has
+/// ended. Returns the programs that failed.
+fn failures(mut programs: Vec<Program>, workers: usize) -> Vec<Program> {
+    programs.reverse();
+    let programs = Mutex::new(programs);
+    let failed = Mutex::new(Vec::new());
+    let next = || programs.lock().expect("no worker panics").pop();
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(program) = next() {
+                    if !passes(&program) {
+                        failed.lock().expect("no worker panics").push(program);
+                    }
+                }
+            });
         }
-    }
+    });
+    failed.into_inner().unwrap_or_default()
 }
 
 /// Runs `program` and prints its output; true if all its tests pass.
@@ -176,17 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_fails_is_named_and_the_others_run() {
-        let failed = Mutex::new(Vec::new());
-        let mut programs = ["/bin/false", "/bin/true"].map(|path| Program {
+    fn the_programs_that_fail_are_returned() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs = ["/bin/false", "/bin/true"].map(|path| Program {
             name: path.into(),
             executable: path.into(),
-            folder: "/".into(),
+            folder: folder.path().into(),
         });
-        programs.reverse();
-        let mut programs = programs.to_vec();
-        work(&failed, || programs.pop());
-        assert_eq!(failed.into_inner().expect("no panic"), ["/bin/false"]);
-        assert!(programs.is_empty());
+        let failed = failures(programs.to_vec(), WORKERS);
+        assert_eq!(failed, programs[..1]);
     }
 }
