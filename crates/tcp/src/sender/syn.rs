@@ -106,12 +106,13 @@ impl Sender {
         self.probe_due = true;
     }
 
-    /// An acknowledgement before the connection is open: only the SYN's counts. If the SYN was sent
-    /// twice, it gives no round-trip time (Karn's rule).
+    /// An acknowledgement before the connection is open: only the SYN's counts, and no late one of
+    /// an earlier connection (RFC 9293 section 3.10.7.3). If the SYN was sent twice, it gives no
+    /// round-trip time (Karn's rule).
     #[cold]
     pub(super) fn take_syn(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         let Syn::Sent { at, before } = self.syn else { return None };
-        if !ack.syn {
+        if !ack.syn || ack.cumulative != self.board.nxt() {
             return None;
         }
         self.syn = Syn::Done;

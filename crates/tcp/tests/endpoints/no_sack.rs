@@ -194,6 +194,26 @@ fn a_new_connection_begins_where_the_last_one_ended_with_everything_else_as_at_t
 }
 
 #[test]
+fn a_late_syn_ack_of_an_earlier_connection_opens_no_new_one() {
+    let config = SenderConfig { handshake: true, ..setup() };
+    let mut s = sender(&config);
+    let syn_ack = |end| Ack { syn: true, ..ack(end, &[], 0) };
+    s.write(5 * MSS);
+    assert_eq!(flush(&mut s, at(1)).len(), 1, "the SYN");
+    s.on_ack(at(100), &syn_ack(0));
+    assert_eq!(flush(&mut s, at(100)).len(), 5);
+    s.on_ack(at(200), &ack(5, &[], 0));
+    s.reconnect(&config, 0).expect("valid");
+    s.write(5 * MSS);
+    assert_eq!(flush(&mut s, at(300)).len(), 1, "the second SYN");
+    s.on_ack(at(310), &syn_ack(0));
+    assert!(flush(&mut s, at(310)).is_empty() && s.srtt().is_none());
+    s.on_ack(at(400), &syn_ack(5));
+    assert_eq!(flush(&mut s, at(400)).len(), 5);
+    assert_eq!(s.srtt(), Some(Duration::from_millis(100)));
+}
+
+#[test]
 fn a_transfer_over_a_lossy_path_takes_time_and_no_more() {
     let receiver = ReceiverConfig {
         window: Window::Fixed(Bytes(30 * 1440)),
