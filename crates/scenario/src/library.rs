@@ -34,6 +34,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("cu-du-apart", include_str!("../../../scenarios/cu-du-apart.toml")),
     ("cu-du-apart-fades", include_str!("../../../scenarios/cu-du-apart-fades.toml")),
     ("drx-call", include_str!("../../../scenarios/drx-call.toml")),
+    ("drx-l4s", include_str!("../../../scenarios/drx-l4s.toml")),
     ("handovers-often", include_str!("../../../scenarios/handovers-often.toml")),
     ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
     ("page-loads", include_str!("../../../scenarios/page-loads.toml")),

@@ -103,6 +103,32 @@ fn an_aqm_counts_from_the_wake_or_as_before_from_the_arrival() {
 }
 
 #[test]
+fn dualpi2_marks_no_l4s_packet_for_the_sleep_of_its_ue() {
+    use justfull_queue::aqm::dualpi2::{DualPi2Config, Preset};
+    use justfull_queue::discipline::DisciplineConfig;
+    use justfull_queue::discipline::dual_queue::DualQueueConfig;
+    // Six packets wait for 49 ms and leave at the wake. The RFC's sum passes 1 at the second, and
+    // it marks none that is alone in its lane.
+    for (preset, by_arrival) in [(Preset::Rfc9332, 4), (Preset::Linux, 6)] {
+        for (aqm_clock, marked) in [(AqmClock::Wake, 0), (AqmClock::Arrival, by_arrival)] {
+            let mut config = bytes(9_000, vec![sleepy(DrxConfig { aqm_clock, ..cycle() })]);
+            let aqm = DualPi2Config { preset, ..DualPi2Config::default() };
+            config.rlc.queue.aqm = AqmConfig::DualPi2(aqm);
+            config.rlc.queue.discipline = DisciplineConfig::DualQueue(DualQueueConfig::default());
+            let mut bench = Bench::new(&config);
+            for _ in 0..6 {
+                let packet = Packet { size: 1_500, ecn: Ecn::Ect1, ..Packet::default() };
+                bench.stack.input(Instant::from_nanos(MS), packet, &mut bench.log);
+            }
+            bench.run_to(50_000);
+            assert_eq!(bench.log.times_us(), [50_000; 6]);
+            let queue = bench.stack.queue_mut(QueueId::Rlc { ue: 0, drb: 0 });
+            assert_eq!(queue.counters().marked().packets, marked, "{preset:?} {aqm_clock:?}");
+        }
+    }
+}
+
+#[test]
 fn an_aqm_counts_the_wait_of_an_awake_ue_as_without_drx() {
     let aqm = CoDelConfig { ce_threshold: ms(15), ..CoDelConfig::default() };
     let mut config = bytes(1_500, vec![sleepy(cycle())]);
