@@ -24,6 +24,9 @@ impl WindowedMax {
     pub(crate) fn update(&mut self, window: u64, round: u64, value: u64) {
         let new = Sample { round, value };
         let best = &mut self.best;
+        if value < best[2].value && round - best[0].round <= window / 4 {
+            return;
+        }
         if value >= best[0].value || round - best[2].round > window {
             *best = [new; 3];
             return;

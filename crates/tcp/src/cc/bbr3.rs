@@ -166,6 +166,8 @@ pub struct Bbr3 {
     paced: Option<(u64, Phase)>,
     /// Least data in flight with room for bursts at the rate.
     room: u64,
+    /// A long-term bound, and what it is with headroom: it changes less often than it is needed.
+    headed: (u64, u64),
     seen_rtt: bool,
     model: Model,
     full: FullBandwidth,
@@ -205,6 +207,7 @@ impl Bbr3 {
             pacing: BitRate(0),
             paced: None,
             room: 0,
+            headed: (u64::MAX, u64::MAX),
             seen_rtt: false,
             model: Model::default(),
             full: FullBandwidth::default(),
@@ -274,13 +277,15 @@ impl Bbr3 {
     }
 
     /// The long-term bound with room for others (`BBRInflightWithHeadroom`).
-    fn inflight_with_headroom(&self) -> u64 {
+    fn inflight_with_headroom(&mut self) -> u64 {
         let bound = self.model.inflight_long;
-        if bound == u64::MAX {
-            return bound;
+        if bound != self.headed.0 {
+            let free = (bound as f64 * self.constants.headroom) as u64;
+            let rest = bound.saturating_sub(free.max(self.mss));
+            let least = MIN_WINDOW * self.mss;
+            self.headed = (bound, if bound == u64::MAX { bound } else { rest.max(least) });
         }
-        let free = ((bound as f64 * self.constants.headroom) as u64).max(self.mss);
-        bound.saturating_sub(free).max(MIN_WINDOW * self.mss)
+        self.headed.1
     }
 
     /// Follows the bandwidth at `gain`. Until the pipe has been full the rate never falls.

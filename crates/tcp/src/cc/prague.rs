@@ -344,9 +344,8 @@ impl Prague {
 
     fn grow_linux(&mut self, sample: &Seen, srtt: f64) {
         let mut unmarked = real(sample.acked.saturating_sub(sample.ce_bytes));
-        let used = real(sample.max_in_flight) >= 0.75 * real(self.cwnd);
-        let may = used
-            || sample.window_limited
+        let may = sample.window_limited
+            || 4 * sample.max_in_flight >= 3 * self.cwnd
             || self.in_slow_start() && self.cwnd < 2 * sample.max_in_flight;
         if unmarked <= 0.0 || self.losing.is_some() || !may {
             return;

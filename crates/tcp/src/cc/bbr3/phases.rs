@@ -120,11 +120,13 @@ impl Bbr3 {
     /// Three rounds without a quarter more fill the pipe (`BBRCheckFullBWReached`).
     pub(super) fn check_full_bandwidth(&mut self, sample: &Seen) {
         let Some(rate) = sample.rate else { return };
-        let full = &mut self.full;
-        let grows = real(rate) >= real(full.bandwidth) * GROWTH;
         // Linux takes each sample that grows, the draft the first of a round.
-        let counts = self.model.round_start || (self.constants.judges_samples && grows);
-        if full.now || !counts || sample.app_limited {
+        let (first, full) = (self.model.round_start, &mut self.full);
+        if full.now || sample.app_limited || !(first || self.constants.judges_samples) {
+            return;
+        }
+        let grows = real(rate) >= real(full.bandwidth) * GROWTH;
+        if !first && !grows {
             return;
         }
         if grows {
@@ -185,7 +187,8 @@ impl Bbr3 {
         let held = sample.window_limited && self.cwnd >= self.model.inflight_long;
         self.adapt_long_term(sample, held);
         let full = self.phase == Phase::Up && self.is_time_to_go_down(sample.rate, held);
-        match self.phase {
+        let phase = self.phase;
+        match phase {
             Phase::Down | Phase::Cruise if self.is_time_to_probe(sample.now) => {
                 self.start_refill();
             }
@@ -249,7 +252,7 @@ impl Bbr3 {
         self.cycle.up_count = (self.cwnd / growth).max(1);
     }
 
-    fn is_time_to_cruise(&self, sample: &Seen) -> bool {
+    fn is_time_to_cruise(&mut self, sample: &Seen) -> bool {
         sample.in_flight <= self.inflight_with_headroom()
             && sample.in_flight <= self.inflight(self.model.max_bandwidth(), 1.0)
     }
@@ -257,8 +260,10 @@ impl Bbr3 {
     /// True after 2 to 3 s, or after as many rounds as segments in a BDP: a Reno flow grows by one
     /// segment a round.
     fn is_time_to_probe(&self, now: Instant) -> bool {
-        let rounds = (self.target_inflight() / self.mss).min(RENO_ROUNDS);
-        now > self.cycle.at + self.cycle.wait || self.cycle.rounds >= rounds
+        let rounds = self.cycle.rounds;
+        now > self.cycle.at + self.cycle.wait
+            || rounds >= RENO_ROUNDS
+            || self.target_inflight() < (rounds + 1) * self.mss
     }
 
     /// A probe ends when the pipe is full, unless the long-term bound holds the window back.
