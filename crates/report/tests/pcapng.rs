@@ -426,6 +426,21 @@ fn tshark_reads_the_handshake_ace_and_the_option_as_the_captured_marks_demand() 
 }
 
 #[test]
+fn tshark_reads_ect_of_syn_syn_ack_and_acknowledgements_with_generalized_ecn() {
+    let plus = ECN
+        .replace(r#"cc = "prague","#, r#"cc = "prague", control_ecn = true,"#)
+        .replace(r#"receiver = { window"#, r#"receiver = { control_ecn = "ect1", window"#);
+    let made = capture_of(&plus);
+    let Some(packets) = seen(&made.path()) else { return };
+    let of = |flow: &'static str, up| packets.iter().filter(move |p| p.up == up && p.flow == flow);
+    let syn = of("l4s", false).next().expect("a SYN");
+    assert_eq!((syn.flags, syn.ecn), (ACE | SYN, 1));
+    let answer = of("l4s", true).next().expect("a SYN/ACK");
+    assert_eq!(answer.flags & (ACE | SYN), 0b011 << 6 | SYN, "ECT(1) came");
+    assert!(of("l4s", true).count() > 100 && of("l4s", true).all(|ack| ack.ecn == 1));
+}
+
+#[test]
 fn tshark_reads_the_echo_of_rfc_3168_from_each_mark_to_the_next_cwr() {
     let made = capture_of(ECN);
     let Some(packets) = seen(&made.path()) else { return };

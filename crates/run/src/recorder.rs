@@ -354,6 +354,8 @@ impl Recorder {
         let stats = sender.stats();
         result.retransmitted_segments += stats.segments_retransmitted;
         result.timeouts += stats.timeouts;
+        let marked = result.marked_acks.unwrap_or_default() + stats.marked_acks;
+        result.marked_acks = Some(marked).filter(|count| *count > 0);
         result.in_flight_end_bytes += sender.in_flight();
     }
 

@@ -204,6 +204,9 @@ pub struct FlowResult {
     pub retransmitted_segments: u64,
     /// Retransmission timeouts of a TCP flow.
     pub timeouts: u64,
+    /// Acknowledgements of a TCP flow that reached its sender marked; none if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked_acks: Option<u64>,
     /// Payload bytes that the senders of a TCP flow have in flight at the end of the run (the pipe
     /// of RFC 6675); for a flow that a proxy splits, the sum of both legs.
     pub in_flight_end_bytes: u64,

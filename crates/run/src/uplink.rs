@@ -427,18 +427,19 @@ impl<T: Copy> Uplink<T> {
     pub fn use_opportunities(
         &mut self,
         now: Instant,
-        mut sent: impl FnMut(Instant, &T, Fate) -> bool,
+        mut sent: impl FnMut(Instant, &mut T, Fate) -> bool,
     ) {
         self.take_opportunities(now, &mut sent);
     }
 
     /// An item that has reached its server by `now`. Calls `sent` for each item that has left its
     /// UE by then, with the instant at which it entered the UE's queue, unless the uplink [is
-    /// free](Self::is_free). `sent` returns true for a lost item that must be sent again.
+    /// free](Self::is_free). `sent` may write a mark into the item, and returns true for a lost
+    /// item that must be sent again.
     pub fn pop(
         &mut self,
         now: Instant,
-        mut sent: impl FnMut(Instant, &T, Fate) -> bool,
+        mut sent: impl FnMut(Instant, &mut T, Fate) -> bool,
     ) -> Option<T> {
         self.take_opportunities(now, &mut sent);
         let item = self.wires.pop(now);
@@ -452,7 +453,7 @@ impl<T: Copy> Uplink<T> {
         &mut self,
         now: Instant,
         place: &mut T,
-        mut sent: impl FnMut(Instant, &T, Fate) -> bool,
+        mut sent: impl FnMut(Instant, &mut T, Fate) -> bool,
     ) -> bool {
         if self.opportunities.next() <= now {
             self.take_opportunities(now, &mut sent);
@@ -466,7 +467,7 @@ impl<T: Copy> Uplink<T> {
     fn take_opportunities(
         &mut self,
         now: Instant,
-        sent: &mut dyn FnMut(Instant, &T, Fate) -> bool,
+        sent: &mut dyn FnMut(Instant, &mut T, Fate) -> bool,
     ) {
         if self.chain.is_some() {
             if self.opportunities.next() <= now {

@@ -103,7 +103,10 @@ impl Hosts {
             End::Call(i) => self.applications.take_media(now, i, arrival, links),
             End::Proxied(i, proxied) => self.take_proxied(now, i, proxied, arrival, links),
             End::Upload(i) => {
-                let ack = links.monitor.take_ack(arrival.payload);
+                let mut ack = links.monitor.take_ack(arrival.payload);
+                if arrival.ce {
+                    ack.ecn = Ecn::Ce;
+                }
                 self.acknowledge(now, i, &ack, links);
             }
             End::Client(i, client) => {

@@ -76,7 +76,12 @@ impl<T: Listener> AckLink for Links<T> {
         }
         let way = || {
             let plain = ack.sack_len == 0 && !ack.syn;
-            Way { ack: plain.then_some(ack.cumulative), flags: ack.flags, ..way(route) }
+            Way {
+                ecn: ack.ecn,
+                ack: plain.then_some(ack.cumulative),
+                flags: ack.flags,
+                ..way(route)
+            }
         };
         self.uplink.push(now, route.wire, route.ack(), Up::Ack(i, ack), way);
     }
@@ -112,8 +117,12 @@ impl<T: Listener> Links<T> {
                 monitor.recorder.upload_left(now, sent.flow, entered);
                 false
             }
+            (Up::Ack(_, ack), Fate::Sent { ce: true }) => {
+                ack.ecn = Ecn::Ce;
+                false
+            }
             (_, Fate::Sent { .. } | Fate::Filtered) => false,
-            (_, Fate::Lost { flow }) => monitor.lose_up(entered, flow, item),
+            (item, Fate::Lost { flow }) => monitor.lose_up(entered, flow, item),
         })
     }
 
@@ -124,6 +133,7 @@ impl<T: Listener> Links<T> {
             payload: self.monitor.put_ack(ack),
             flow: route.flow,
             size: route.ack(),
+            ecn: ack.ecn,
             protocol: route.protocol,
             tracked: route.tracked(),
             ..Packet::default()

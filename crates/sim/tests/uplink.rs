@@ -2,6 +2,7 @@
 //! requests are repeated, and UEs compete.
 
 use justfull_base::Ratio;
+use justfull_queue::aqm::{AqmConfig, CoDelConfig};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, McsConfig};
 use justfull_ran::{
@@ -14,6 +15,7 @@ use justfull_run::{
     UplinkStack, WorldConfig,
 };
 use justfull_tcp::CcConfig;
+use justfull_tcp::accecn::ControlEcn;
 use justfull_testkit::{app, cell, ms, ping, rb, run, tcp, upload, world};
 use std::sync::Arc;
 
@@ -113,6 +115,26 @@ fn filtered_acknowledgements_leave_the_download_more_and_are_counted() {
     assert!(of_stack(&filtered).filtered_acks > 100, "{:?}", of_stack(&filtered));
     let download = |result: &RunResult| result.flows[1].goodput_mbit_s;
     assert!(download(&filtered) > 1.1 * download(&all));
+}
+
+#[test]
+fn capable_acknowledgements_that_wait_are_marked_and_their_sender_counts_them() {
+    let with = |control_ecn| {
+        let flows = vec![upload("upload", bulk(), None), tcp("download", bulk(), None)];
+        let mut config = stacked(1, Limit::Packets(1_000), flows);
+        let Traffic::Tcp { sender, receiver, .. } = Arc::make_mut(&mut config.flows[1].traffic)
+        else {
+            unreachable!()
+        };
+        (sender.ecn, sender.accecn, receiver.control_ecn) = (true, true, control_ecn);
+        let chain = &mut config.uplink.stack.as_mut().expect("a stack").chain;
+        let codel = CoDelConfig { ce_threshold: ms(5), ..CoDelConfig::default() };
+        chain.rlc.queue.aqm = AqmConfig::CoDel(codel);
+        run(&config).flows[1].marked_acks
+    };
+    assert_eq!(with(ControlEcn::Off), None);
+    let marked = with(ControlEcn::Ect1);
+    assert!(marked.is_some_and(|acks| acks > 100), "{marked:?}");
 }
 
 #[test]

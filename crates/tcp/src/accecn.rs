@@ -1,9 +1,10 @@
 //! ECN as bits of the TCP header: its negotiation (RFC 3168 section 6.1.1, RFC 9768 section 3.1),
 //! the three bits of ACE and the AccECN option (RFC 9768 section 3.2).
 //!
-//! The simulated SYN, SYN/ACK and acknowledgements are not ECN-capable, so the handshake reports
-//! Not-ECT in both directions. The sender's first segment carries data, so its ACE is a counter and
-//! no code of the handshake (section 3.2.2.1).
+//! With ECN++ (draft-ietf-tcpm-generalized-ecn) SYN, SYN/ACK, acknowledgements, window probes and
+//! retransmissions are ECN-capable too; without, the handshake reports Not-ECT in both directions.
+//! The sender's first segment carries data, so its ACE is a counter and no code of the handshake
+//! (section 3.2.2.1). A connection ends without FIN and RST.
 
 use justfull_base::{Ecn, choice};
 
@@ -85,6 +86,32 @@ choice! {
         /// By counters (RFC 9768).
         #[default]
         Accurate = "accurate",
+    }
+}
+
+choice! {
+    /// The ECN codepoint of the segments of a receiver, which carry no data.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum ControlEcn {
+        /// Not ECN-capable.
+        #[default]
+        Off = "off",
+        /// ECT(0), as of a classic control.
+        Ect0 = "ect0",
+        /// ECT(1), as of a control for L4S.
+        Ect1 = "ect1",
+    }
+}
+
+impl ControlEcn {
+    /// The codepoint.
+    #[must_use]
+    pub const fn codepoint(self) -> Ecn {
+        match self {
+            Self::Off => Ecn::NotEct,
+            Self::Ect0 => Ecn::Ect0,
+            Self::Ect1 => Ecn::Ect1,
+        }
     }
 }
 

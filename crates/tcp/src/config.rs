@@ -134,6 +134,9 @@ params! {
         /// With `ecn`, ask for counters of marks, and for echoes only if the receiver has none; one
         /// reduction in a round trip with marks.
         accecn: bool = false, free(), "RFC 9768 section 4";
+        /// SYN, window probes and retransmissions are ECN-capable too, with the codepoint of the
+        /// data (ECN++); without effect unless it asks for counters of marks.
+        control_ecn: bool = false, free(), "draft-ietf-tcpm-generalized-ecn";
         /// The rule for the retransmission timeout.
         rto: Rto = Rto::Linux;
         /// Timeout before the first sample.

@@ -18,7 +18,7 @@ mod ranges;
 mod reader;
 mod window;
 
-use crate::accecn::{self, AccEcnOption, Counters, Feedback, Flags};
+use crate::accecn::{self, AccEcnOption, ControlEcn, Counters, Feedback, Flags};
 use crate::kernel::Kernel;
 use crate::segment::{Ack, Mark, SackBlock, Segment};
 use alloc::collections::VecDeque;
@@ -58,6 +58,8 @@ params! {
         ce_acks: u32 as "segments" = 1, within(1, 7), "RFC 9768 section 3.2.2.5.1";
         /// With accurate feedback, report the counters of bytes too, where they fit beside SACK.
         accecn_option: bool = true, free(), "RFC 9768 section 3.2.3.3";
+        /// ECN codepoint of SYN/ACKs and acknowledgements once counters are agreed on (ECN++).
+        control_ecn: ControlEcn = ControlEcn::Off;
     }
 }
 
@@ -133,10 +135,8 @@ pub struct Receiver {
     deadline: Option<Instant>,
     /// How marks are fed back.
     feedback: Feedback,
-    /// The flags and the option of the next acknowledgement: the echo of RFC 3168, or the counters
-    /// as last reported.
+    /// The flags of the next acknowledgement with the echo of RFC 3168.
     flags: Flags,
-    option: AccEcnOption,
     counters: Counters,
     /// Position of the stream at the last SYN.
     syn_at: Option<u64>,
@@ -183,7 +183,6 @@ impl Receiver {
             deadline: None,
             feedback: Feedback::Off,
             flags: 0,
-            option: AccEcnOption::NONE,
             counters: Counters::default(),
             syn_at: None,
             stats: ReceiverStats::default(),
@@ -343,6 +342,10 @@ impl Receiver {
     /// connection opens none (RFC 5961 section 4).
     #[cold]
     fn on_empty(&mut self, segment: &Segment, ce: bool) -> Ack {
+        let probes = segment.mark != Mark::Syn && segment.ecn.is_capable();
+        if probes && self.feedback != Feedback::Off {
+            self.take_codepoint(segment, ce);
+        }
         if segment.mark != Mark::Syn || segment.seq < self.next {
             return self.acknowledge(None);
         }
@@ -412,10 +415,7 @@ impl Receiver {
         if duplicate.is_some() || self.recent_len > 0 {
             sack_len = self.list_blocks(duplicate, &mut sack);
         }
-        if self.feedback == Feedback::Accurate {
-            self.report(sack_len);
-        }
-        Ack {
+        let mut ack = Ack {
             cumulative: self.next,
             window: self.offered - self.next,
             ts_echo: self.ts_recent,
@@ -423,15 +423,21 @@ impl Receiver {
             sack_len,
             flags: self.flags,
             syn: false,
-            option: self.option,
+            ecn: Ecn::NotEct,
+            option: AccEcnOption::NONE,
+        };
+        if self.feedback == Feedback::Accurate {
+            self.report(&mut ack);
         }
+        ack
     }
 
-    /// Puts the counters in the next acknowledgement, which has `blocks` SACK blocks.
+    /// Puts the counters in `ack`, which has its SACK blocks.
     #[cold]
     #[inline(never)]
-    fn report(&mut self, blocks: u8) {
-        (self.flags, self.option) = self.counters.report(self.config.accecn_option, blocks);
+    fn report(&mut self, ack: &mut Ack) {
+        (ack.flags, ack.option) = self.counters.report(self.config.accecn_option, ack.sack_len);
+        ack.ecn = self.config.control_ecn.codepoint();
     }
 
     #[inline(never)]
@@ -477,7 +483,7 @@ impl Receiver {
     /// to count. Returns the flags of the SYN/ACK.
     pub(crate) fn accept(&mut self, syn: Flags, ecn: Ecn) -> Flags {
         self.feedback = self.config.ecn.answering(syn);
-        (self.flags, self.option) = (0, AccEcnOption::NONE);
+        self.flags = 0;
         self.counters = Counters::default();
         self.feedback.answer(ecn)
     }

@@ -19,8 +19,8 @@ pub struct Segment {
     pub retransmission: bool,
     /// When it was sent: the timestamp value of RFC 7323.
     pub sent_at: Instant,
-    /// Its ECN codepoint (RFC 3168); SYNs and probes are not ECN-capable, retransmissions only of
-    /// scalable controls.
+    /// Its ECN codepoint (RFC 3168). Without ECN++ SYNs and probes are not ECN-capable, and
+    /// retransmissions only of scalable controls.
     pub ecn: Ecn,
     /// AE, CWR and ECE: of a SYN the offer of ECN; then CWR (RFC 3168) or ACE (RFC 9768).
     pub flags: Flags,
@@ -85,6 +85,8 @@ pub struct Ack {
     pub flags: Flags,
     /// True for the acknowledgement of a SYN.
     pub syn: bool,
+    /// Its ECN codepoint; a driver that marks it writes CE here.
+    pub ecn: Ecn,
     /// The counters of bytes, if the receiver reports them.
     pub option: AccEcnOption,
 }

@@ -29,6 +29,7 @@ use crate::rack::Rack;
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
+use alloc::boxed::Box;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant};
 use new_reno::Reduction;
 use offload::Offload;
@@ -74,6 +75,8 @@ pub struct SenderStats {
     pub duplicate_reports: u64,
     /// SYNs sent, repeated ones included.
     pub syns: u64,
+    /// Acknowledgements with congestion experienced, SYN/ACKs included.
+    pub marked_acks: u64,
 }
 
 /// A sender's state for plots.
@@ -122,7 +125,11 @@ struct Setup {
     feedback: Feedback,
     /// The codepoint of new data.
     ecn: Ecn,
-    /// The flags of segments: ACE without a marked acknowledgement, or none.
+    /// The codepoint of window probes and, unless the control is scalable, of retransmissions.
+    control_ecn: Ecn,
+    /// The SYN, probes and retransmissions may be ECN-capable.
+    wants_control_ecn: bool,
+    /// The flags of segments: ACE by the marked acknowledgements, or none.
     flags: Flags,
     prr: PrrConfig,
     nagle: bool,
@@ -161,6 +168,8 @@ impl Setup {
             scalable: cc.codepoint().is_some(),
             feedback: Feedback::Off,
             ecn: Ecn::NotEct,
+            control_ecn: Ecn::NotEct,
+            wants_control_ecn: config.control_ecn,
             flags: 0,
             prr: config.prr,
             nagle: config.nagle,
@@ -184,6 +193,9 @@ impl Setup {
 pub struct Sender {
     setup: Setup,
     cc: AnyControl,
+    /// The control to begin with after a SYN that may have been marked: its first window is one
+    /// segment.
+    careful: Option<Box<AnyControl>>,
     board: Scoreboard,
     rate: RateSampler,
     rtt: RttEstimator,
@@ -224,6 +236,8 @@ pub struct Sender {
     /// Marked segments and bytes that the receiver has reported by its counters.
     ce_packets: u64,
     ce_bytes: u64,
+    /// Marked acknowledgements of this connection.
+    ce_acks: u64,
     /// Of acknowledgements without the option.
     stretches: Stretches,
     last_sent: Option<Instant>,
@@ -257,8 +271,15 @@ impl Sender {
     /// The first setting outside its bounds.
     pub fn with_key(config: &SenderConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
-        let cc = AnyControl::new(&config.cc, &birth(config, key)).map_err(|e| e.within("cc"))?;
-        Self::with_control(config, cc)
+        let birth = birth(config, key);
+        let control =
+            |birth: &Birth| AnyControl::new(&config.cc, birth).map_err(|e| e.within("cc"));
+        let mut sender = Self::with_control(config, control(&birth)?)?;
+        if config.control_ecn && config.handshake {
+            let one = Birth { initial_window: config.mss.into(), ..birth };
+            sender.careful = Some(Box::new(control(&one)?));
+        }
+        Ok(sender)
     }
 
     /// Like [`Sender::new`], with the caller's control instead of the configured one.
@@ -275,6 +296,7 @@ impl Sender {
             pacer: Pacer::new(config.kernel.features()).with_burst_time(cc.burst_time()),
             board: Scoreboard::new(config.mss, by_time).keeping_losses(cc.uses_losses()),
             cc,
+            careful: None,
             rtt: RttEstimator::new(config),
             offload: Offload::new(config.kernel.features()),
             turns: Turns::default(),
@@ -299,6 +321,7 @@ impl Sender {
             next_flags: 0,
             ce_packets: 0,
             ce_bytes: 0,
+            ce_acks: 0,
             stretches: Stretches::default(),
             last_sent: None,
             rto_deadline: Instant::NEVER,

@@ -22,7 +22,7 @@ impl<T: Copy> Uplink<T> {
     pub(super) fn run_chain(
         &mut self,
         now: Instant,
-        ended: &mut dyn FnMut(Instant, &T, Fate) -> bool,
+        ended: &mut dyn FnMut(Instant, &mut T, Fate) -> bool,
     ) {
         while self.opportunities.pop(now).is_some() {}
         while let Some(carried) = self.chain.as_mut().and_then(|chain| chain.due_again(now)) {
@@ -38,18 +38,18 @@ impl<T: Copy> Uplink<T> {
         if let Some(accesses) = &mut self.accesses {
             accesses.extend(chain.take_accesses());
         }
-        while let Some(Left { at, carried, fate, .. }) = chain.left() {
-            let Carried { entered, size, way, ref item } = carried;
+        while let Some(Left { at, mut carried, fate, .. }) = chain.left() {
+            let Carried { entered, size, way, .. } = carried;
             let fate = match &mut self.cell_aqm {
                 Some(aqm) => judged(aqm, chain, at, &carried, fate),
                 None => fate,
             };
-            let again = ended(entered, item, fate);
+            let again = ended(entered, &mut carried.item, fate);
             if let Fate::Sent { .. } = fate {
                 if entered >= self.warmup {
                     self.waits.record(at.since(entered));
                 }
-                self.wires.push(at, way.wire, size, *item);
+                self.wires.push(at, way.wire, size, carried.item);
                 continue;
             }
             self.counts.dropped += 1;

@@ -28,7 +28,7 @@ impl<T: Copy> Uplink<T> {
         &mut self,
         now: Instant,
         ue: u32,
-        ended: &mut dyn FnMut(Instant, &T, Fate) -> bool,
+        ended: &mut dyn FnMut(Instant, &mut T, Fate) -> bool,
     ) {
         let buffer = &mut self.buffers[ue as usize];
         if buffer.paused || now < buffer.due {
@@ -45,7 +45,7 @@ impl<T: Copy> Uplink<T> {
             None => u64::from(buffer.queue.front().map_or(0, |first| first.size)),
             Some(g) => g.grant.0,
         };
-        while let Some(first) = buffer.queue.front().filter(|_| room > 0) {
+        while let Some(first) = buffer.queue.front_mut().filter(|_| room > 0) {
             let left = u64::from(first.size - buffer.head_sent);
             let sent = left.min(room);
             room -= sent;
@@ -63,7 +63,7 @@ impl<T: Copy> Uplink<T> {
             };
             buffer.head_sent = 0;
             if decision == Decision::Drop {
-                let again = ended(first.entered, &first.item, Fate::Lost { flow: first.flow });
+                let again = ended(first.entered, &mut first.item, Fate::Lost { flow: first.flow });
                 self.counts.dropped += 1;
                 self.counts.dropped_bytes += u64::from(first.size);
                 let lost = buffer.queue.pop_front().filter(|_| again);
@@ -78,7 +78,7 @@ impl<T: Copy> Uplink<T> {
             if first.entered >= self.warmup {
                 self.waits.record(now.since(first.entered));
             }
-            ended(first.entered, &first.item, Fate::Sent { ce: decision == Decision::Mark });
+            ended(first.entered, &mut first.item, Fate::Sent { ce: decision == Decision::Mark });
             self.wires.push(now, first.wire, first.size, first.item);
             buffer.queue.pop_front();
         }

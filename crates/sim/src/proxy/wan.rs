@@ -82,6 +82,7 @@ impl Wan {
             sack_len: 0,
             flags: 0,
             syn: false,
+            ecn: justfull_base::Ecn::NotEct,
             option: AccEcnOption::NONE,
         }
     }

@@ -12,7 +12,7 @@ use crate::rate::{Delivery, RateSample, RateSampler};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{NextSacked, Scoreboard};
 use crate::segment::Ack;
-use justfull_base::{Duration, Instant};
+use justfull_base::{Duration, Ecn, Instant};
 
 /// State shared by the steps of one acknowledgement.
 pub(super) struct Progress {
@@ -187,6 +187,9 @@ impl Sender {
         self.rack.on_delivery(now, delivery.surest(), delivery.reordered);
         let rtt = delivery.once.is_some().then(|| now.since(delivery.once.sent_at()));
         let counted = self.setup.feedback == Feedback::Accurate;
+        if counted && ack.ecn == Ecn::Ce {
+            self.note_marked_ack();
+        }
         let marks = if counted { self.take_marks(ack, &delivery) } else { Marks::default() };
         let advanced = self.board.una() > una;
         Progress {
@@ -202,13 +205,14 @@ impl Sender {
         }
     }
 
-    /// True if `ack`, of a receiver that counts, may report marks. Without the option, ACE may have
-    /// wrapped.
+    /// True if `ack`, of a receiver that counts, is marked or may report marks. Without the option,
+    /// ACE may have wrapped.
     #[inline(always)]
     pub(super) fn has_marks(&self, ack: &Ack) -> bool {
         ack.flags != accecn::ace(self.ce_packets)
             || ack.option.is_empty()
             || ack.option.has_news(self.ce_bytes)
+            || ack.ecn == Ecn::Ce
     }
 
     /// The marks that `ack`, which delivers `delivery`, newly reports by ACE and the option (RFC

@@ -58,9 +58,22 @@ impl Sender {
         setup.feedback = feedback;
         let usable = feedback == asked || feedback == Feedback::Classic && !setup.scalable;
         setup.ecn = if usable { codepoint } else { Ecn::NotEct };
-        // The acknowledgements are not ECN-capable, so none is ever marked.
-        setup.flags = if feedback == Feedback::Accurate { accecn::ace(0) } else { 0 };
+        let counted = feedback == Feedback::Accurate;
+        let control = counted && setup.wants_control_ecn;
+        setup.control_ecn = if control { setup.ecn } else { Ecn::NotEct };
+        setup.flags = if counted { accecn::ace(self.ce_acks) } else { 0 };
         self.next_flags = setup.flags;
+    }
+
+    /// Counts a marked acknowledgement (RFC 9768 section 3.2.2). The data that it acknowledges is
+    /// none of its receiver's, which has no window to reduce.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_marked_ack(&mut self) {
+        self.stats.marked_acks += 1;
+        self.ce_acks += 1;
+        self.setup.flags = accecn::ace(self.ce_acks);
+        self.next_flags = self.setup.flags;
     }
 
     /// True until the handshake is done.
@@ -86,15 +99,22 @@ impl Sender {
         // accurate ECN (RFC 9768 section 3.1.4.1), else not (RFC 3168 section 6.1.1.1; Linux).
         let asked = self.setup.asked.0;
         let offers = before <= u32::from(asked == Feedback::Accurate);
+        // It may also drop an ECN-capable one, so that only the first is (ECN++ section 3.2.1).
+        let capable = before == 0 && self.offers_control_ecn();
         Some(Segment {
             seq,
             len: 0,
             retransmission: before > 0,
             sent_at: now,
-            ecn: Ecn::NotEct,
+            ecn: if capable { self.setup.asked.1 } else { Ecn::NotEct },
             flags: if offers { asked.offer() } else { 0 },
             mark: Mark::Syn,
         })
+    }
+
+    /// True if the SYN is ECN-capable, since it offers counters.
+    fn offers_control_ecn(&self) -> bool {
+        self.setup.wants_control_ecn && self.setup.asked.0 == Feedback::Accurate
     }
 
     /// The timer of the SYN has fired.
@@ -116,7 +136,20 @@ impl Sender {
             return None;
         }
         self.syn = Syn::Done;
-        self.use_feedback(self.setup.asked.0.agreed(ack.flags));
+        let agreed = self.setup.asked.0.agreed(ack.flags);
+        self.use_feedback(agreed);
+        if agreed == Feedback::Accurate && ack.ecn == Ecn::Ce {
+            self.note_marked_ack();
+        }
+        // The SYN was marked, or its receiver cannot tell (ECN++ section 3.2.1).
+        let marked = agreed != Feedback::Accurate || ack.flags == agreed.answer(Ecn::Ce);
+        let careful = self.careful.take();
+        if marked
+            && self.offers_control_ecn()
+            && let Some(careful) = careful
+        {
+            self.cc = *careful;
+        }
         self.rto_deadline = Instant::NEVER;
         self.probe_due = false;
         self.take_window(ack, true);

@@ -8,7 +8,7 @@ use crate::control::{IdleRestart, RecoveryState, Sent};
 use crate::rate::Leaving;
 use crate::record::Record;
 use crate::segment::{Mark, Segment};
-use justfull_base::{Ecn, Instant};
+use justfull_base::Instant;
 
 impl Sender {
     /// The next segment that may leave now; none when the window, the receiver, the pacer or the
@@ -122,7 +122,7 @@ impl Sender {
                 len: 0,
                 retransmission: false,
                 sent_at: now,
-                ecn: Ecn::NotEct,
+                ecn: self.setup.control_ecn,
                 flags: self.setup.flags,
                 mark: Mark::None,
             });
@@ -216,9 +216,9 @@ impl Sender {
         }
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
-        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable, except of scalable controls
-        // (RFC 9331 section 4.1; tcp_prague.c, ECN++).
-        let ecn = if self.setup.scalable { self.setup.ecn } else { Ecn::NotEct };
+        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable, except with ECN++ and of
+        // scalable controls (RFC 9331 section 4.1; tcp_prague.c).
+        let ecn = if self.setup.scalable { self.setup.ecn } else { self.setup.control_ecn };
         let flags = self.setup.flags;
         let mark = Mark::pushed(self.ends_data(seq + u64::from(len)));
         Segment { seq, len, retransmission: true, sent_at: now, ecn, flags, mark }

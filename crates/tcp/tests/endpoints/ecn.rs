@@ -3,10 +3,10 @@
 use crate::engine::{MSS, at, flush};
 use crate::link::{Path, World};
 use justfull_base::{Duration, Ecn, Instant};
-use justfull_tcp::accecn::Feedback;
+use justfull_tcp::accecn::{ControlEcn, Feedback};
 use justfull_tcp::cc::CongestionController;
 use justfull_tcp::control::{AckSample, Congestion, IdleRestart, Sent};
-use justfull_tcp::{AnyControl, CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
+use justfull_tcp::{Ack, AnyControl, CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -157,4 +157,112 @@ fn a_second_syn_ack_of_a_slow_handshake_reduces_no_window() {
         assert!(answer.syn && flush(&mut sender, at(1_500)).iter().all(|s| s.ecn == Ecn::Ect0));
     }
     assert_eq!(sender.stats().ece_reductions, 0);
+}
+
+/// ECN++ of a control for L4S at both ends.
+fn generalized() -> (SenderConfig, ReceiverConfig) {
+    let prague = crate::config(CcConfig::by_name("prague").expect("it is on the list"));
+    let sender = SenderConfig { control_ecn: true, handshake: true, ..prague };
+    let receiver = ReceiverConfig { control_ecn: ControlEcn::Ect1, ..ReceiverConfig::default() };
+    (sender, receiver)
+}
+
+#[test]
+fn with_generalized_ecn_each_segment_is_capable_but_a_repeated_syn() {
+    let (config, receiver) = generalized();
+    let mut s = Sender::new(&config).expect("valid");
+    let mut r = Receiver::new(&receiver).expect("valid");
+    s.write(10 * MSS);
+    let syn = flush(&mut s, at(1)).pop().expect("a SYN");
+    assert_eq!((syn.ecn, syn.flags), (Ecn::Ect1, 0b111));
+    let timer = s.next_timer().expect("the SYN is repeated");
+    s.on_timer(timer);
+    let again = flush(&mut s, timer).pop().expect("a SYN");
+    assert_eq!((again.ecn, again.flags), (Ecn::NotEct, 0b111));
+    let answer = r.on_segment(timer, &again, false).expect("a SYN/ACK");
+    assert_eq!((answer.ecn, answer.syn, answer.flags), (Ecn::Ect1, true, 0b010));
+    s.on_ack(timer, &answer);
+    let data = flush(&mut s, timer);
+    assert_eq!(data.len(), 10);
+    let ack = r.on_segment(timer, &data[0], false).expect("an acknowledgement");
+    assert_eq!((ack.ecn, ack.syn), (Ecn::Ect1, false));
+}
+
+#[test]
+fn without_counters_no_segment_without_data_is_capable() {
+    let (config, receiver) = generalized();
+    for ecn in [Feedback::Classic, Feedback::Off] {
+        let mut s = Sender::new(&config).expect("valid");
+        let mut r = Receiver::new(&ReceiverConfig { ecn, ..receiver.clone() }).expect("valid");
+        s.write(10 * MSS);
+        let syn = flush(&mut s, at(1)).pop().expect("a SYN");
+        let answer = r.on_segment(at(2), &syn, false).expect("a SYN/ACK");
+        assert_eq!(answer.ecn, Ecn::NotEct);
+        s.on_ack(at(3), &answer);
+        let data = flush(&mut s, at(3));
+        assert_eq!(data.len(), 1, "the SYN may have been marked: nobody tells");
+        let ack = r.on_segment(at(4), &data[0], false).expect("an acknowledgement");
+        assert_eq!((data[0].ecn, ack.ecn), (Ecn::NotEct, Ecn::NotEct));
+    }
+}
+
+#[test]
+fn a_marked_syn_makes_the_first_window_one_segment() {
+    let (config, receiver) = generalized();
+    for (marked, first) in [(false, 10), (true, 1)] {
+        let mut s = Sender::new(&config).expect("valid");
+        let mut r = Receiver::new(&receiver).expect("valid");
+        s.write(40 * MSS);
+        let syn = flush(&mut s, at(1)).pop().expect("a SYN");
+        let answer = r.on_segment(at(20), &syn, marked).expect("a SYN/ACK");
+        s.on_ack(at(40), &answer);
+        assert_eq!(flush(&mut s, at(40)).len(), first);
+        assert_eq!(r.stats().ce_marks, 0, "it is no data (RFC 9768 section 3.2.1)");
+    }
+}
+
+#[test]
+fn marked_acknowledgements_are_counted_and_reported_in_ace() {
+    let (config, receiver) = generalized();
+    let mut s = Sender::new(&config).expect("valid");
+    let mut r = Receiver::new(&receiver).expect("valid");
+    s.write(u64::MAX);
+    let syn = flush(&mut s, at(1)).pop().expect("a SYN");
+    let marked = |ack: Ack| Ack { ecn: Ecn::Ce, ..ack };
+    s.on_ack(at(40), &marked(r.on_segment(at(20), &syn, false).expect("a SYN/ACK")));
+    let data = flush(&mut s, at(40));
+    assert!(data.iter().all(|segment| segment.flags == 0b110), "6: five and the SYN/ACK");
+    let window = s.cwnd();
+    for (i, segment) in data.iter().enumerate() {
+        let ack = r.on_segment(at(60), segment, false).expect("an acknowledgement");
+        s.on_ack(at(80), &if i < 3 { marked(ack) } else { ack });
+    }
+    assert_eq!((s.stats().marked_acks, s.marked_segments()), (4, 0));
+    assert!(s.cwnd() > window, "the way of the data is free");
+    assert!(flush(&mut s, at(80)).iter().all(|segment| segment.flags == 0b001), "9 modulo 8");
+}
+
+#[test]
+fn with_generalized_ecn_a_classic_controls_retransmissions_and_probes_are_capable() {
+    let base = SenderConfig { ecn: true, accecn: true, ..crate::config(CcConfig::default()) };
+    for (control_ecn, expected) in [(false, Ecn::NotEct), (true, Ecn::Ect0)] {
+        let mut s = Sender::new(&SenderConfig { control_ecn, ..base.clone() }).expect("valid");
+        let mut r = Receiver::new(&ReceiverConfig::default()).expect("valid");
+        s.settle(&mut r);
+        s.write(10 * MSS);
+        assert_eq!(flush(&mut s, at(1)).len(), 10);
+        let timer = s.next_timer().expect("a tail probe");
+        s.on_timer(timer);
+        let again = flush(&mut s, timer);
+        assert!(again[0].retransmission && again[0].ecn == expected, "{again:?}");
+        let mut closed = Sender::new(&SenderConfig { control_ecn, ..base.clone() }).expect("valid");
+        closed.settle(&mut r);
+        closed.on_ack(at(1), &Ack { window: 0, ..r.window_update() });
+        closed.write(MSS);
+        assert!(flush(&mut closed, at(2)).is_empty());
+        let timer = closed.next_timer().expect("a window probe");
+        closed.on_timer(timer);
+        let probe = flush(&mut closed, timer).pop().expect("a window probe");
+        assert_eq!((probe.len, probe.ecn), (0, expected));
+    }
 }

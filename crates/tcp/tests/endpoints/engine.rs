@@ -42,6 +42,7 @@ pub(crate) fn ack(segments: u64, blocks: &[(u64, u64)], echo: u64) -> Ack {
         sack_len: blocks.len() as u8,
         flags: 0,
         syn: false,
+        ecn: Ecn::NotEct,
         option: AccEcnOption::NONE,
     }
 }

@@ -180,7 +180,7 @@ impl Addressed {
         }
         seal(tcp, 16, used, self.ue, self.server, PROTOCOL_TCP);
         let size = (IPV4_BYTES + used) as u32;
-        ipv4_header(ip, size, id, Ecn::NotEct, PROTOCOL_TCP, self.ue, self.server);
+        ipv4_header(ip, size, id, ack.ecn, PROTOCOL_TCP, self.ue, self.server);
         Built::new(&headers[..size as usize], size)
     }
 }
