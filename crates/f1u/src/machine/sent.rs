@@ -1,6 +1,7 @@
 //! The data that a CU-UP has sent on a bearer: the sum of bytes up to each PDCP sequence number.
 
-/// Sequence numbers remembered at first, and at most: 6 MB in packets of 750 bytes.
+/// Sequence numbers remembered at first, and at most: 6 MB in packets of 750 bytes. Never more than
+/// half of all numbers, PDCP's window: the other half is not sent yet.
 const FIRST: usize = 64;
 pub(super) const MOST: usize = 8_192;
 /// A jump forward by more than this is a new begin.
@@ -104,7 +105,8 @@ impl Sent {
     fn append(&mut self, sum: u32, needed: &impl Fn(&Self, u32) -> bool) {
         if self.known as usize == self.sums.len() {
             let oldest = self.last.wrapping_sub(self.known - 1) & self.mask;
-            if self.sums.len() < MOST && needed(self, oldest) {
+            let most = MOST.min(self.mask as usize / 2 + 1);
+            if self.sums.len() < most && needed(self, oldest) {
                 self.grow();
             } else {
                 self.known -= 1;
@@ -174,6 +176,12 @@ mod tests {
         }
         assert_eq!((sent.heap(), sent.behind(20_000 - 8_192)), (MOST * 4, Some(8_191)));
         assert_eq!((sent.behind(20_000 - 8_193), sent.total()), (None, 20_000));
+        let mut short = Sent::new(12);
+        for sn in 0..20_000 {
+            short.push(sn & 0xfff, 1, |_, _| true);
+        }
+        assert_eq!((short.behind(short.last), short.behind(short.last + 1)), (Some(0), None));
+        assert_eq!((short.heap(), short.total()), (2_048 * 4, 20_000));
         let mut small = Sent::new(18);
         for sn in 0..20_000 {
             small.push(sn, 1, never);
