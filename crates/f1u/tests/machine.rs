@@ -222,7 +222,7 @@ fn in_acknowledged_mode_transmitted_and_undelivered_bytes_come_on_top() {
 }
 
 #[test]
-fn repeated_and_overtaken_statuses_have_the_same_right_edge() {
+fn repeated_and_overtaken_statuses_let_a_cu_up_that_knows_a_newer_number_send_no_more() {
     let mut machine = Machine::new(&F1uConfig::default()).expect("valid");
     let sizes = flow(&mut machine, ONE, 0, 10);
     let last = sizes[9];
@@ -231,7 +231,23 @@ fn repeated_and_overtaken_statuses_have_the_same_right_edge() {
     assert_eq!(size(&again), last, "it came twice");
     let mut old = ONE.told(86);
     machine.on_datagram(at(50_200), &mut old);
-    assert_eq!(size(&old), last + 10_000, "10 packets of 1000 bytes earlier");
+    assert_eq!(size(&old), last, "counted from the newest number");
+}
+
+#[test]
+fn a_delivered_number_beyond_the_transmitted_one_does_not_lift_the_bound() {
+    let mut machine = Machine::new(&F1uConfig::default()).expect("valid");
+    flow(&mut machine, ONE, 0, 10);
+    for (now, transmitted) in [(55_000, Some(60)), (60_000, None)] {
+        let mut packet = ONE.up(&DeliveryStatus {
+            desired_buffer_size: WANTED,
+            highest_delivered: Some(99),
+            highest_transmitted: transmitted,
+            ..Default::default()
+        });
+        assert_eq!(machine.on_datagram(at(now), &mut packet), Verdict::Rewritten);
+        assert!((6_000..20_000).contains(&size(&packet)), "{}", size(&packet));
+    }
 }
 
 #[test]

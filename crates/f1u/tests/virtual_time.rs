@@ -5,7 +5,7 @@
 mod cell;
 
 use cell::cu_up::Above;
-use cell::world::{Cell, Faults, Found, Gnb, run};
+use cell::world::{Cell, Chance, Faults, Found, Gnb, run};
 use justfull_base::{Duration, Instant};
 use justfull_f1u::F1uConfig;
 use justfull_queue::Limit;
@@ -29,6 +29,7 @@ fn cell(gnb: Gnb, period_ms: u64) -> Cell {
         f1: Duration::from_micros(250),
         time: Duration::from_secs(24),
         faults: Faults::default(),
+        chance: Chance::default(),
     }
 }
 
@@ -165,19 +166,36 @@ fn with_steps_of_a_millisecond_a_call_waits_no_longer_at_a_status_each_5_ms_eith
     let inside = run(&cell(Gnb::Inside(LimiterConfig::Bdp5g(Bdp5gConfig::default())), 5));
     let plain = run(&cell(split(Above::HoldsBack, None), 5));
     let usual = Faults::default();
+    // The steps go on where a status is lost.
     let faulty = Faults { loss: 0.01, twice: 0.01, overtaken: 0.01, ..usual };
-    // A lost status leaves two periods to the steps of one.
-    for (faults, most) in [(usual, DELAY), (faulty, MISSED)] {
+    for faults in [usual, faulty] {
         let middle = split(Above::HoldsBack, Some(stepping(1_000, 0)));
         let with = run(&Cell { faults, ..cell(middle, 5) });
         said("steps", &with);
         let ratio = ratio(&with, &inside);
         println!("{ratio:.3} of 5G-BDP inside, {:.3} of the goodput", with.goodput / plain.goodput);
-        assert!(ratio <= most, "{ratio}");
+        assert!(ratio <= DELAY, "{ratio}");
         assert!(with.goodput >= GOODPUT * plain.goodput, "{} {}", with.goodput, plain.goodput);
         assert_eq!((with.call_lost, with.dropped_rlc), (0, 0));
         assert!(with.counts.own_statuses > 1_000, "{:?}", with.counts);
         conserves(&with);
+    }
+}
+
+#[test]
+fn with_steps_and_lost_statuses_a_call_waits_no_longer_on_channels_nothing_was_chosen_on() {
+    let faults = Faults { loss: 0.01, twice: 0.01, overtaken: 0.01, ..Faults::default() };
+    for seed in 200..203 {
+        let call = Duration::from_micros(3_000 + seed * 770 % 5_000);
+        let chance = Chance { seed, call };
+        let of = |gnb, faults| run(&Cell { chance, faults, ..cell(gnb, 5) });
+        let inside = Gnb::Inside(LimiterConfig::Bdp5g(Bdp5gConfig::default()));
+        let inside = of(inside, Faults::default());
+        let with = of(split(Above::HoldsBack, Some(stepping(1_000, 0))), faults);
+        println!("{seed}: {:.3}, {:.3}", ratio(&with, &inside), with.goodput / inside.goodput);
+        assert!(ratio(&with, &inside) <= DELAY, "{}", ratio(&with, &inside));
+        assert!(with.goodput >= GOODPUT * inside.goodput, "{} {}", with.goodput, inside.goodput);
+        assert_eq!((with.call_lost, with.dropped_rlc), (0, 0));
     }
 }
 

@@ -162,8 +162,13 @@ impl Mark {
     /// Bytes from here to the sum `released`; 0 for a DU that claims to have transmitted data that
     /// waits in the box.
     fn until(self, released: u32) -> u32 {
-        released.wrapping_sub(self.sum).cast_signed().max(0).cast_unsigned()
+        bytes(self.sum, released)
     }
+}
+
+/// Bytes from one sum to another; 0 if the other is smaller.
+fn bytes(from: u32, to: u32) -> u32 {
+    to.wrapping_sub(from).cast_signed().max(0).cast_unsigned()
 }
 
 /// The treatment of a status.
@@ -267,15 +272,19 @@ impl Bearer {
             (Some(old), Some(new)) if new.sum.wrapping_sub(old.sum).cast_signed() < 0 => Some(old),
             (old, new) => new.or(old),
         };
+        // A delivered packet was transmitted.
+        let told = newer(transmitted, delivered);
         let before = reported.progress.transmitted;
-        let after = newer(before, transmitted);
+        let after = newer(before, told);
         // A status that was overtaken or comes twice gets the bound of the newest.
         let stale = reported.progress.edge.is_some()
-            && transmitted.zip(after).is_some_and(|(own, newest)| own.sn != newest.sn);
+            && transmitted.is_some()
+            && told.zip(after).is_some_and(|(own, newest)| own.sn != newest.sn);
         reported.progress.transmitted = after;
         reported.progress.delivered = newer(reported.progress.delivered, delivered);
         let Some(at) = after else { return Treatment::Nothing };
-        let from = delivered.or(reported.progress.delivered).unwrap_or(transmitted.unwrap_or(at));
+        // A CU-UP counts from the newest number, whichever status had it.
+        let from = reported.progress.delivered.unwrap_or(at);
         if !stale {
             let freed = before.map_or(0, |before| at.sum.wrapping_sub(before.sum));
             let most = from.sum.wrapping_add(status.desired_buffer_size.min(LARGE));
@@ -324,7 +333,8 @@ impl Bearer {
             return None;
         }
         progress.granted = edge;
-        Some((original, reported.control.desired(edge.wrapping_sub(progress.from))))
+        let size = bytes(progress.from, edge).max(reported.control.least());
+        Some((original, reported.control.desired(size)))
     }
 
     /// When a packet that waits may leave, or a status of the box's own is due.
@@ -390,14 +400,16 @@ impl Reported {
         self.progress.room = rules.room(&self.control);
         self.heard = now;
         let period = self.control.period();
-        let bytes = (self.control.rate() * period.as_secs_f64()) as u32;
-        let bytes = bytes.min(limit.saturating_sub(self.control.least()));
-        self.pace = Pace::begin(now, bytes, period, rules.interval);
+        let taken = (self.control.rate() * period.as_secs_f64()) as u32;
+        let taken = taken.min(limit.saturating_sub(self.control.least()));
+        // User data that waits in the box leaves within the DU's own size.
+        let more = if rules.holds() { Duration::ZERO } else { period };
+        self.pace = Pace::begin(now, taken, [rules.interval, period, more]);
     }
 
     /// The sum of bytes up to which the DU may have data now.
     fn edge(&self, now: Instant) -> Option<u32> {
-        self.progress.edge.map(|edge| edge.wrapping_sub(self.pace.closed(now)))
+        self.progress.edge.map(|edge| edge.wrapping_add_signed(self.pace.beyond(now)))
     }
 
     /// The same for user data in the box; none if it need not wait.
@@ -413,7 +425,8 @@ impl Reported {
         let room = self.progress.room;
         let edge = if room > 0 { whole.wrapping_add(room) } else { open };
         (self.progress.from, self.progress.granted) = (from.sum, edge);
-        Treatment::Bound(self.control.desired(edge.wrapping_sub(from.sum)))
+        let size = bytes(from.sum, edge).max(self.control.least());
+        Treatment::Bound(self.control.desired(size))
     }
 
     /// Numbers or the reporter begin anew; `sent` is the sum of bytes sent.

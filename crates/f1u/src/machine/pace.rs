@@ -2,9 +2,13 @@
 //!
 //! A grant must last until the next status, so with a status each 5 ms the RLC queue gets 5 ms of
 //! data at once, and a packet behind it waits for all of it. Opened in steps, the same data enters
-//! as the radio takes it.
+//! as the radio takes it. If no status comes in time, the steps go on for one more period: the
+//! radio of a lost status goes on too.
 
 use justfull_base::{Duration, Instant};
+
+/// Share of an interval that a status may be late before the steps go on.
+const LATE: f64 = 0.25;
 
 /// See the module's page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,33 +18,46 @@ pub(super) struct Pace {
     bytes: u32,
     period: Duration,
     interval: Duration,
+    /// How long the steps go on after the period.
+    more: Duration,
 }
 
 impl Pace {
-    /// `bytes` that open during `period` from `now` on.
-    pub(super) fn begin(now: Instant, bytes: u32, period: Duration, interval: Duration) -> Self {
-        Self { begun: now, bytes, period, interval }
+    /// `bytes` that open during `period` from `now` on, and again during `more`.
+    pub(super) fn begin(now: Instant, bytes: u32, steps: [Duration; 3]) -> Self {
+        let [interval, period, more] = steps;
+        Self { begun: now, bytes, period, interval, more }
     }
 
-    /// The bytes that are not open yet.
-    pub(super) fn closed(&self, now: Instant) -> u32 {
-        let Some(steps) = now.since(self.begun).as_nanos().checked_div(self.interval.as_nanos())
-        else {
-            return 0;
+    /// The time whose bytes are open, and when it grows; none without steps.
+    fn open(&self, now: Instant) -> Option<(Duration, Option<Instant>)> {
+        let interval = self.interval.as_nanos();
+        let after = |from: Instant| {
+            let steps = now.since(from).as_nanos().checked_div(interval)? + 1;
+            Some(self.interval.times(steps))
         };
-        let open = self.interval.as_nanos().saturating_mul(steps.saturating_add(1));
-        let left = self.period.as_nanos().saturating_sub(open);
-        let share = u128::from(self.bytes) * u128::from(left);
-        let closed = share.checked_div(u128::from(self.period.as_nanos())).unwrap_or(0);
-        u32::try_from(closed).unwrap_or(u32::MAX)
+        let in_time = after(self.begun)?;
+        if in_time < self.period {
+            return Some((in_time, Some(self.begun + in_time)));
+        }
+        let late = self.begun + self.period + self.interval.scaled(LATE);
+        let more = if now < late { Duration::ZERO } else { after(late)? };
+        let next = Some(late + more).filter(|_| more < self.more);
+        Some((self.period + more.min(self.more), next))
+    }
+
+    /// The bytes beyond those of one period that are open; below 0 before its end.
+    pub(super) fn beyond(&self, now: Instant) -> i32 {
+        let Some((open, _)) = self.open(now) else { return 0 };
+        let period = i128::from(self.period.as_nanos());
+        let time = i128::from(open.as_nanos()) - period;
+        let bytes = (i128::from(self.bytes) * time).checked_div(period).unwrap_or(0);
+        i32::try_from(bytes).unwrap_or(i32::MAX)
     }
 
     /// The next step; none once all is open.
     pub(super) fn next(&self, now: Instant) -> Option<Instant> {
-        (self.closed(now) > 0).then(|| {
-            let passed = now.since(self.begun).as_nanos() % self.interval.as_nanos();
-            now + Duration::from_nanos(self.interval.as_nanos() - passed)
-        })
+        self.open(now).filter(|_| self.bytes > 0)?.1
     }
 }
 
@@ -49,15 +66,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_open_in_equal_steps_of_which_one_at_once_until_the_period_ends() {
+    fn bytes_open_in_equal_steps_of_which_one_at_once_and_go_on_where_no_status_comes() {
         let begun = Instant::ZERO + Duration::from_millis(7);
-        let ms = Duration::from_millis;
-        let pace = Pace::begin(begun, 1_000, ms(5), ms(1));
-        let closed = [0, 1, 2, 3, 4, 9].map(|after| pace.closed(begun + ms(after)));
-        assert_eq!(closed, [800, 600, 400, 200, 0, 0]);
-        assert_eq!(pace.closed(begun + Duration::from_micros(1_900)), 600);
-        assert_eq!(pace.next(begun + Duration::from_micros(1_900)), Some(begun + ms(2)));
-        assert_eq!((pace.next(begun), pace.next(begun + ms(4))), (Some(begun + ms(1)), None));
-        assert_eq!(Pace::default().closed(begun), 0, "without an interval all is open");
+        let (ms, us) = (Duration::from_millis, Duration::from_micros);
+        let pace = Pace::begin(begun, 1_000, [ms(1), ms(5), ms(5)]);
+        let beyond = [0, 1, 2, 3, 4, 5].map(|after| pace.beyond(begun + ms(after)));
+        assert_eq!(beyond, [-800, -600, -400, -200, 0, 0]);
+        assert_eq!(pace.beyond(begun + us(1_900)), -600);
+        let late = [5_249, 5_250, 6_250, 9_250, 60_000].map(us);
+        assert_eq!(late.map(|after| pace.beyond(begun + after)), [0, 200, 400, 1_000, 1_000]);
+        let next = [us(0), us(1_900), ms(4), us(5_250), us(9_250)];
+        let expected = [Some(ms(1)), Some(ms(2)), Some(us(5_250)), Some(us(6_250)), None];
+        let found = next.map(|after| pace.next(begun + after).map(|at| at.since(begun)));
+        assert_eq!(found, expected);
+        let once = Pace::begin(begun, 1_000, [ms(1), ms(5), ms(0)]);
+        assert_eq!((once.beyond(begun + ms(60)), once.next(begun + ms(4))), (0, None));
+        assert_eq!(Pace::default().beyond(begun), 0, "without an interval all is open");
     }
 }

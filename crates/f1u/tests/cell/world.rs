@@ -57,6 +57,21 @@ pub(crate) struct Cell {
     pub(crate) f1: Duration,
     pub(crate) time: Duration,
     pub(crate) faults: Faults,
+    pub(crate) chance: Chance,
+}
+
+/// The channel, the faults' draws, and the call's phase.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chance {
+    pub(crate) seed: u64,
+    /// The call's first packet.
+    pub(crate) call: Duration,
+}
+
+impl Default for Chance {
+    fn default() -> Self {
+        Self { seed: 7, call: Duration::from_millis(3) }
+    }
 }
 
 /// The measurements after the warm-up.
@@ -182,8 +197,8 @@ impl<'a> World<'a> {
             now: Instant::ZERO,
             agenda: BTreeMap::new(),
             made: 0,
-            rng: Rng::stream(7, "radio"),
-            faults: Rng::stream(7, "faults"),
+            rng: Rng::stream(cell.chance.seed, "radio"),
+            faults: Rng::stream(cell.chance.seed, "faults"),
             capacity: 0.0,
             content: Vec::new(),
             sender: Sender::new(&SenderConfig::default()).expect("valid"),
@@ -200,7 +215,7 @@ impl<'a> World<'a> {
         self.sender.write(u64::MAX / 4);
         self.plan(Duration::from_micros(130), Event::Status);
         self.plan(Duration::from_micros(250), Event::Slot);
-        self.plan(Duration::from_millis(3), Event::Call);
+        self.plan(self.cell.chance.call, Event::Call);
         if matches!(self.radio, Radio::Inside(_)) {
             self.plan(Duration::ZERO, Event::Poll);
         }

@@ -150,7 +150,7 @@ fn a_full_bearer_and_a_full_box_let_the_oldest_packet_go_and_lose_none() {
 }
 
 #[test]
-fn a_stopped_cu_up_gets_a_status_of_the_boxs_own_at_each_step_and_no_other_does() {
+fn a_stopped_cu_up_gets_statuses_of_the_boxs_own_until_one_period_after_a_lost_status() {
     let mut config = F1uConfig::default();
     config.pacer.interval = Duration::from_millis(1);
     let mut machine = Machine::new(&config).expect("valid");
@@ -166,7 +166,7 @@ fn a_stopped_cu_up_gets_a_status_of_the_boxs_own_at_each_step_and_no_other_does(
         }
     };
     send(&mut machine, at(51_000), granted);
-    let sizes: Vec<u32> = (1..6)
+    let sizes: Vec<u32> = (1..15)
         .filter_map(|step| {
             let now = at(50_900 + step * 1_000);
             let own = polled(&mut machine, now);
@@ -177,17 +177,19 @@ fn a_stopped_cu_up_gets_a_status_of_the_boxs_own_at_each_step_and_no_other_does(
             Some(size(packet))
         })
         .collect();
-    assert_eq!(sizes, [15_967 - 9_967 * 2 / 5, 15_967 - 9_967 / 5, 15_967]);
-    assert_eq!(machine.counts().own_statuses, 3);
+    let step = |of: u32| 9_967 * of / 5;
+    assert_eq!(sizes[..3], [15_967 - step(2), 15_967 - step(1), 15_967]);
+    assert_eq!(sizes[3..], [1, 2, 3, 4, 5].map(|late| 15_967 + step(late)));
+    assert_eq!(machine.counts().own_statuses, 8);
     let once = DeliveryStatus {
         desired_buffer_size: WANTED,
         highest_transmitted: Some(104),
         cause: Some(1),
         ..DeliveryStatus::default()
     };
-    machine.on_datagram(at(60_000), &mut ONE.up(&once));
-    send(&mut machine, at(60_000), 100_000);
-    assert!(polled(&mut machine, at(64_000)).is_empty(), "a cause is not repeated");
+    machine.on_datagram(at(65_000), &mut ONE.up(&once));
+    send(&mut machine, at(65_000), 100_000);
+    assert!(polled(&mut machine, at(69_000)).is_empty(), "a cause is not repeated");
 }
 
 proptest! {
