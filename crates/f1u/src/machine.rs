@@ -195,7 +195,7 @@ impl Machine {
         let bearer = self.tunnels.bearers[place as usize].as_mut()?;
         let treatment = bearer.on_status(now, status, &self.rules, original);
         if treatment == Treatment::Stranger {
-            bearer.part();
+            bearer.part(None);
             (reporter.bearer, reporter.search) = (None, Search::default());
         }
         reporter.rewritten += u64::from(matches!(treatment, Treatment::Bound(_)));

@@ -251,6 +251,19 @@ fn a_delivered_number_beyond_the_transmitted_one_does_not_lift_the_bound() {
 }
 
 #[test]
+fn a_new_uplink_tunnel_of_a_bearer_takes_the_place_of_a_silent_one() {
+    let mut machine = Machine::new(&F1uConfig::default()).expect("valid");
+    flow(&mut machine, ONE, 0, 10);
+    let renewed = Pair { teids: [ONE.teids[0], 0x33], ..ONE };
+    let sizes = flow(&mut machine, renewed, 100, 60);
+    let unbounded = sizes.iter().filter(|size| **size == WANTED).count();
+    assert!(unbounded <= 45, "the old tunnel is silent after 200 ms: {unbounded} of 60");
+    assert!(sizes[50..].iter().all(|size| *size < 20_000), "{sizes:?}");
+    let view = machine.views().next().expect("a bearer");
+    assert_eq!((machine.bearers(), view.uplink_teid), ((1, 1), Some(0x33)));
+}
+
+#[test]
 fn unknown_packets_pass_the_box_unchanged_and_are_counted() {
     let mut machine = Machine::new(&F1uConfig::default()).expect("valid");
     flow(&mut machine, ONE, 0, 10);

@@ -345,9 +345,15 @@ impl Bearer {
         [step, waits.then_some(*heard + QUIET)].into_iter().flatten().min()
     }
 
-    /// The reporter has gone.
-    pub(super) fn part(&mut self) {
-        self.reporter = None;
+    /// An uplink tunnel may be found to report about it: nobody does, or the reporter is silent
+    /// although the CU-UP sends.
+    pub(super) fn wants_reporter(&self) -> bool {
+        self.reporter.is_none() || self.seen.since(self.reported.heard) > QUIET
+    }
+
+    /// Another uplink tunnel reports from now on, or none.
+    pub(super) fn part(&mut self, reporter: Option<u32>) {
+        self.reporter = reporter;
         self.reported.restart(self.reported.progress.sent);
     }
 

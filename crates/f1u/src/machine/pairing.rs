@@ -37,7 +37,7 @@ struct Candidate {
 
 impl Search {
     /// The DU reports `sn` at `now`; returns the bearer, once there is no doubt. `among` are the
-    /// bearers without a reporter between the same hosts, and is called only for a new search.
+    /// bearers that want a reporter, between the same hosts, and is called only for a new search.
     pub(super) fn on_report<'a, I: Iterator<Item = (u32, &'a Bearer)>>(
         &mut self,
         now: Instant,

@@ -114,7 +114,7 @@ impl Tunnels {
         let among = || {
             *next_search = if due { now + SEARCHES } else { *next_search };
             let hosts = move |bearer: &Bearer| {
-                bearer.reporter.is_none()
+                bearer.wants_reporter()
                     && bearer.tunnel.from == tunnel.to
                     && bearer.tunnel.to == tunnel.from
             };
@@ -126,13 +126,16 @@ impl Tunnels {
         };
         let of = |number: u32| {
             let bearer = bearers.get(number as usize)?.as_ref();
-            bearer.filter(|bearer| bearer.reporter.is_none())
+            bearer.filter(|bearer| bearer.wants_reporter())
         };
         let Some(found) = reporter.search.on_report(now, sn, among, of) else { return };
         reporter.bearer = Some(found);
-        if let Some(bearer) = self.bearers[found as usize].as_mut() {
-            bearer.reporter = Some(index);
+        let Some(bearer) = self.bearers[found as usize].as_mut() else { return };
+        let before = bearer.reporter.and_then(|n| self.reporters[n as usize].as_mut());
+        if let Some(before) = before {
+            (before.bearer, before.search) = (None, Search::default());
         }
+        bearer.part(Some(index));
     }
 
     /// Removes idle tunnels, now and then.
@@ -160,7 +163,7 @@ impl Tunnels {
             self.uplinks.remove(&reporter.tunnel);
             self.free[1].extend(u32::try_from(index));
             if let Some(bearer) = reporter.bearer.and_then(|n| self.bearers[n as usize].as_mut()) {
-                bearer.part();
+                bearer.part(None);
             }
         }
     }
