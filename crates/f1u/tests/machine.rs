@@ -251,6 +251,15 @@ fn a_delivered_number_beyond_the_transmitted_one_does_not_lift_the_bound() {
 }
 
 #[test]
+fn a_limit_of_gigabytes_bounds_nothing() {
+    let limit = justfull_queue::Limit::Bytes(2_500_000_000);
+    let fixed = justfull_ran::limiter::FixedConfig { limit, overdraw: true };
+    let limiter = justfull_ran::limiter::LimiterConfig::Fixed(fixed);
+    let mut machine = Machine::new(&F1uConfig { limiter, ..F1uConfig::default() }).expect("valid");
+    assert_eq!(flow(&mut machine, ONE, 0, 12), [WANTED; 12]);
+}
+
+#[test]
 fn a_new_uplink_tunnel_of_a_bearer_takes_the_place_of_a_silent_one() {
     let mut machine = Machine::new(&F1uConfig::default()).expect("valid");
     flow(&mut machine, ONE, 0, 10);
@@ -330,6 +339,41 @@ fn four_thousand_bearers_have_a_bounded_memory_and_more_pass() {
 }
 
 proptest! {
+    #[test]
+    fn whatever_a_du_reports_its_size_is_not_raised_and_falls_no_lower_than_the_least(
+        short: bool,
+        steps in prop::collection::vec((any::<u32>(), any::<u32>(), any::<u32>(), 0..4_u8), 1..200),
+        interval in prop_oneof![Just(0), Just(1)],
+    ) {
+        let mut config = F1uConfig::default();
+        config.pacer.interval = Duration::from_millis(interval);
+        let mut machine = Machine::new(&config).expect("valid");
+        let pair = Pair { bits: if short { 12 } else { 18 }, ..ONE };
+        flow(&mut machine, pair, 0, 8);
+        let (mut now, mut sn) = (at(40_000), 80);
+        for (one, other, size_of, kind) in steps {
+            now += Duration::from_micros(u64::from(one % 9_000));
+            // Near the newest number, or anywhere.
+            let near = |word: u32| word & 1 == 0;
+            let number = |word| (if near(word) { sn - word % 32 } else { word }) & 0xff_ffff;
+            let status = DeliveryStatus {
+                desired_buffer_size: size_of,
+                highest_transmitted: (kind & 1 == 0).then(|| number(one)),
+                highest_delivered: (kind & 2 == 0).then(|| number(other)),
+                ..Default::default()
+            };
+            let mut packet = pair.up(&status);
+            machine.on_datagram(now, &mut packet);
+            let least = size_of.min(6_000);
+            prop_assert!((least..=size_of).contains(&size(&packet)), "{status:?}");
+            machine.poll(now, |own| assert!(size(own) >= 6_000 || size(own) == size_of));
+            for _ in 0..other % 12 {
+                machine.on_datagram(now, &mut pair.down(sn, 60 + (one % 1_400) as usize));
+                sn += 1;
+            }
+        }
+    }
+
     #[test]
     fn any_change_of_bytes_passes_with_at_most_the_bounds_and_the_checksum_changed(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),

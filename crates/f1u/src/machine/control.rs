@@ -23,6 +23,8 @@ const SLOT: Duration = Duration::from_millis(5);
 const SOON: f64 = 0.5;
 /// Reports in the average of the rate: a third of a second with one each 5 ms.
 const STEADY: f64 = 64.0;
+/// A limit of this many bytes or more is none: sums of fewer bytes stay comparable.
+const NONE: u64 = 1 << 30;
 /// A pause longer than this says nothing about the rate.
 const LONGEST: Duration = Duration::from_secs(1);
 
@@ -166,7 +168,8 @@ impl Control {
             CapacityUnit::Packets => room.saturating_mul(self.mtu),
         };
         let limit = rest.bytes.saturating_add(room).saturating_add(self.apart());
-        self.limit = u32::try_from(limit).unwrap_or(u32::MAX).max(self.least);
+        let limit = u32::try_from(limit).ok().filter(|_| limit < NONE);
+        self.limit = limit.map_or(u32::MAX, |limit| limit.max(self.least));
     }
 
     /// Bytes of the queue that the limiter does not see.
