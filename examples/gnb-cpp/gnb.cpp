@@ -20,11 +20,14 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <fstream>
-#include <iostream>
 #include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "justfull.hpp"
@@ -163,17 +166,39 @@ bool read_ip(const uint8_t *ip, size_t length, jf_packet &packet) {
   return true;
 }
 
-void from_file(std::istream &arrivals, Cell &cell) {
-  uint64_t at = 0;
-  uint32_t flow = 0;
-  unsigned ecn = 0, protocol = 0;
-  jf_packet packet{};
-  while (arrivals >> at >> flow >> packet.id >> packet.size >> ecn >> protocol >>
-         packet.flow_hash) {
+std::ifstream opened(const std::string &path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(path + ": cannot be read");
+  return file;
+}
+
+// Calls `row` for each line of a file; `row` reads the fields of `form`.
+template <class Row>
+void each_line(const std::string &path, const char *form, Row row) {
+  std::ifstream file = opened(path);
+  std::string line;
+  for (unsigned number = 1; std::getline(file, line); ++number) {
+    std::istringstream fields(line);
+    if (!row(fields) || !(fields >> std::ws).eof()) {
+      throw std::runtime_error(path + ", line " + std::to_string(number) + ": found \"" + line +
+                               "\", allowed is " + form);
+    }
+  }
+}
+
+void from_file(const char *path, Cell &cell) {
+  each_line(path, "TIME FLOW ID SIZE ECN PROTOCOL HASH", [&](std::istream &fields) {
+    uint64_t at = 0;
+    uint32_t flow = 0;
+    unsigned ecn = 0, protocol = 0;
+    jf_packet packet{};
+    const bool whole = fields >> at >> flow >> packet.id >> packet.size >> ecn >> protocol >>
+                           packet.flow_hash && ecn <= JF_CE && protocol <= JF_OTHER;
     packet.ecn = static_cast<uint8_t>(ecn);
     packet.protocol = static_cast<uint8_t>(protocol);
-    cell.arrive(at, flow, packet);
-  }
+    if (whole) cell.arrive(at, flow, packet);
+    return whole;
+  });
   cell.run(UINT64_MAX, true);
 }
 
@@ -213,35 +238,56 @@ void from_tun(const char *name, Cell &cell, const Rlc &rlc) {
 }
 
 std::string text_of(const char *path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error(std::string(path) + ": cannot be read");
   std::stringstream text;
-  text << file.rdbuf();
+  text << opened(path).rdbuf();
   return text.str();
+}
+
+std::vector<Slot> slots_of(const char *path) {
+  std::vector<Slot> slots;
+  each_line(path, "TIME AMOUNT", [&](std::istream &fields) {
+    Slot slot{};
+    const bool whole = static_cast<bool>(fields >> slot.at >> slot.amount);
+    if (whole) slots.push_back(slot);
+    return whole;
+  });
+  return slots;
+}
+
+uint64_t period_of(const char *word) {
+  char *end = nullptr;
+  const uint64_t period = std::strtoull(word, &end, 10);
+  if (*end != '\0' || period == 0 || period > 1'000'000'000) {
+    throw std::runtime_error(std::string("POLL_NS: found ") + word + ", allowed is 1 to 1000000000");
+  }
+  return period;
+}
+
+bool in_packets(const std::string &unit) {
+  if (unit != "packets" && unit != "bytes") {
+    throw std::runtime_error("UNIT: found " + unit + ", allowed are packets, bytes");
+  }
+  return unit == "packets";
 }
 
 }  // namespace
 
 int main(int count, char **words) try {
-  if (count < 6) {
+  const bool live = count == 7 && std::string(words[5]) == "--tun";
+  if (count != 6 && !live) {
     std::fprintf(stderr, "usage: gnb SETTINGS SLOTS POLL_NS UNIT (ARRIVALS | --tun NAME)\n");
     return 2;
   }
-  const bool live = std::string_view(words[5]) == "--tun" && count == 7;
   Rlc rlc(!live);
   jf::gate gate(text_of(words[1]), rlc);
-  std::istringstream lines(text_of(words[2]));
-  std::vector<Slot> slots;
-  for (Slot slot{}; lines >> slot.at >> slot.amount;) slots.push_back(slot);
-  Cell cell(gate, rlc, std::move(slots), std::stoull(words[3]), words[4] == std::string("packets"));
+  Cell cell(gate, rlc, slots_of(words[2]), period_of(words[3]), in_packets(words[4]));
   if (live) {
     from_tun(words[6], cell, rlc);
   } else {
-    std::istringstream arrivals(text_of(words[5]));
-    from_file(arrivals, cell);
+    from_file(words[5], cell);
   }
   return 0;
 } catch (const std::exception &error) {
   std::fprintf(stderr, "gnb: %s\n", error.what());
-  return 1;
+  return 2;
 }

@@ -169,3 +169,34 @@ fn soak_the_gnb_in_cpp_decides_packet_by_packet_as_the_same_cell_does_in_the_sim
         assert!(arrived > least && dropped > 50, "{name}: {arrived} packets, {dropped} dropped");
     }
 }
+
+#[test]
+fn the_gnb_in_cpp_names_each_wrong_word_and_line() {
+    let out = tempfile::tempdir().expect("a folder");
+    let program = compiled(&example().join("gnb.cpp"), &[], out.path());
+    let settings = example().join("cells/bytes.gate.toml");
+    let run = |slots: &str, period: &str, unit: &str, arrivals: &str| {
+        let file = |name: &str, text: &str| {
+            fs::write(out.path().join(name), text).expect("a file");
+            out.path().join(name)
+        };
+        let mut command = Command::new(&program);
+        command.arg(&settings).arg(file("slots", slots)).args([period, unit]);
+        command.arg(file("arrivals", arrivals)).output().expect("it starts")
+    };
+    let good = run("0 1500\n1000000 1500\n", "250000", "bytes", "5 0 1 100 0 1 7\n");
+    assert!(good.status.success() && !good.stdout.is_empty(), "{good:?}");
+    for (slots, period, unit, arrivals, part) in [
+        ("0 1500\n", "0", "bytes", "", "POLL_NS: found 0, allowed is 1 to 1000000000"),
+        ("0 1500\n", "1x", "bytes", "", "POLL_NS: found 1x"),
+        ("0 1500\n", "1000", "byte", "", "UNIT: found byte, allowed are packets, bytes"),
+        ("0 1500\n1\n", "1000", "bytes", "", "slots, line 2: found \"1\", allowed is TIME AMOUNT"),
+        ("0 1500 x\n", "1000", "bytes", "", "slots, line 1"),
+        ("0 1500\n", "1000", "bytes", "5 0 1 100 0 1 x\n", "arrivals, line 1"),
+        ("0 1500\n", "1000", "bytes", "5 0 1 100 256 1 7\n", "arrivals, line 1"),
+    ] {
+        let found = run(slots, period, unit, arrivals);
+        let said = String::from_utf8_lossy(&found.stderr);
+        assert!(found.status.code() == Some(2) && said.contains(part), "{part}: {found:?}");
+    }
+}
