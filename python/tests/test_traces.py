@@ -71,6 +71,12 @@ def test_a_part_and_a_table_of_rates(tmp_path: Path, walk: Path) -> None:
     tram = jf.traces.read(table, rate_column=2, time_column="zeit")
     assert tram.rates("500ms")[1] == pytest.approx([8, 16])
     assert any("decimal comma" in note for note in tram.notes)
+    table = tmp_path / "table.csv"
+    table.write_text("time,rate\n0,5\n1,\n")
+    with pytest.raises(jf.TraceError, match='allowed is .*: read.".*", time_column="time", rate_'):
+        jf.traces.read(table)
+    with pytest.raises(jf.TraceError, match='gaps="hold", "zero" or "skip" reads rows without'):
+        jf.traces.read(table, time_column="time", rate_column="rate", unit="Mbit/s")
     with pytest.raises(jf.TraceError, match="without effect") as told:
         jf.traces.read(walk, gaps="zero")
     assert told.value.field == "gaps"

@@ -12,7 +12,7 @@ use justfull_trace::info::{self, Info};
 use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
 use justfull_trace::{
     self as trace, BitRate, Bytes, ConfigError, Duration, Factor, FileFormat, Loaded, Output,
-    ReadOptions, Timeline,
+    ReadOption, ReadOptions, Timeline,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -378,7 +378,7 @@ fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
     apart(&args.file, &args.out)?;
     let options = args.read.options()?;
     let quality = options.quality.clone();
-    let loaded = read_with(&options.used_elsewhere(&["map", "prbs", "layers"]), &args.file)?;
+    let loaded = read_with(&options.used_elsewhere(&ReadOption::QUALITY), &args.file)?;
     let over =
         args.over.unwrap_or(if loaded.timeline.cqi().is_some() { Over::Cqi } else { Over::Rate });
     let sized = args.read.prbs.is_some();

@@ -108,10 +108,12 @@ pub(crate) fn trace(py: Python<'_>, file: &Path, error: &TraceError) -> PyErr {
         TraceError::Malformed { line, column, found, allowed, .. } => {
             (Some(*line), column.clone(), found.as_str(), allowed.as_str())
         }
-        TraceError::Useless { option, .. } => {
-            (None, option.replace('-', "_"), "an option without effect", "an option of the format")
+        TraceError::Useless { option, words, .. } => {
+            let option = words.bare(*option).unwrap_or_default();
+            (None, option, "an option without effect", "an option of the format")
         }
-        TraceError::Unusable { found, allowed, .. } => {
+        TraceError::Unusable { found, allowed, .. }
+        | TraceError::Unnamed { found, allowed, .. } => {
             (None, "file".into(), found.as_str(), allowed.as_str())
         }
         _ => (None, "file".to_string(), "no file", "a file that is there"),

@@ -5,7 +5,9 @@ use justfull_base::{Bytes, ConfigError, Duration};
 use justfull_report::export;
 use justfull_trace::fit::{self, Over, Statistics};
 use justfull_trace::info::{self, Info};
-use justfull_trace::{self as trace, FileFormat, Loaded, Output, ReadOptions, Timeline};
+use justfull_trace::{
+    self as trace, FileFormat, Loaded, Output, ReadOption, ReadOptions, Timeline, Words, near,
+};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -47,33 +49,17 @@ fn refused(py: Python<'_>, error: &ConfigError) -> PyErr {
 
 /// The options for reading, from the options of `justfull trace` by their names.
 fn options(py: Python<'_>, given: &BTreeMap<String, String>) -> PyResult<ReadOptions> {
-    let mut options = ReadOptions::default();
+    let mut options = ReadOptions { words: Words::Python, ..ReadOptions::default() };
     for (name, text) in given {
-        match name.as_str() {
-            "format" => options.format = Some(told(py, name, text)?),
-            "packet" => options.packet = Some(told(py, name, text)?),
-            "row" => options.interval = Some(told(py, name, text)?),
-            "rate_column" => options.rate_column = Some(text.clone()),
-            "amount_column" => options.amount_column = Some(text.clone()),
-            "time_column" => options.time_column = Some(text.clone()),
-            "unit" => options.unit = Some(told(py, name, text)?),
-            "time_unit" => options.time_unit = Some(told(py, name, text)?),
-            "separator" => options.separator = Some(told(py, name, text)?),
-            "decimal" => options.decimal = Some(told(py, name, text)?),
-            "rnti" => options.rnti = Some(told(py, name, text)?),
-            "link" => options.link = Some(told(py, name, text)?),
-            "column" => options.column = Some(told(py, name, text)?),
-            "repeated" => options.repairs.repeated = Some(told(py, name, text)?),
-            "gaps" => options.repairs.gaps = Some(told(py, name, text)?),
-            "idle" => options.repairs.idle = Some(told(py, name, text)?),
-            "map" | "prbs" | "layers" => {}
-            _ => {
-                let allowed = "one of amount_column, column, decimal, format, gaps, idle, layers, \
-                               link, map, packet, prbs, rate_column, repeated, rnti, row, \
-                               separator, time_column, time_unit, unit";
-                return Err(errors::argument(py, "options", name, allowed));
-            }
-        }
+        let option = options.words.option(name).ok_or_else(|| {
+            let all = ReadOption::ALL.iter().filter_map(|option| options.words.bare(*option));
+            let mut all: Vec<String> = all.collect();
+            all.sort_unstable();
+            let all: Vec<&str> = all.iter().map(String::as_str).collect();
+            let near = near::did_you_mean(&near::near(name, &all));
+            errors::argument(py, "options", name, &format!("one of {}{near}", all.join(", ")))
+        })?;
+        options.set(option, text).map_err(|why| errors::sentence(py, name, text, &why))?;
     }
     options
         .set_quality(

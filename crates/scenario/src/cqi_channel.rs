@@ -6,9 +6,7 @@ use super::locator::Locator;
 use super::trace_channel::{self, ensure_rows};
 use justfull_base::Duration;
 use justfull_ran::channel::{CqiRowsConfig, RowLength};
-use justfull_trace::{
-    self, FileFormat, Format, ReadOptions, Repairs, TraceError, TracePaths, Values,
-};
+use justfull_trace::{self, FileFormat, Format, ReadOptions, Repairs, TracePaths, Values, Words};
 use std::path::Path;
 
 /// The CQIs of a file.
@@ -57,7 +55,7 @@ fn read(
     field: &str,
     locator: &Locator,
 ) -> Result<Cqis, ScenarioError> {
-    let (name, refused) = (Path::new(&file.file), |e| locator.trace(field, &told(e)));
+    let (name, refused) = (Path::new(&file.file), |e| locator.trace(field, &e));
     let path = traces.resolve(name).map_err(refused)?;
     let options = ReadOptions {
         format: Some(FileFormat::Cqi),
@@ -65,6 +63,7 @@ fn read(
         time_unit: file.time_unit,
         repairs: Repairs { gaps: Some(file.missing.into()), ..Repairs::default() },
         quality: file.quality.clone(),
+        words: Words::CqiTrace,
         ..ReadOptions::default()
     };
     if options.time_column.is_some()
@@ -72,11 +71,10 @@ fn read(
         || justfull_trace::cqis_have_times(&path).map_err(refused)?
     {
         let loaded = justfull_trace::load(&path, &options).map_err(refused)?;
-        let notes = loaded.notes.iter().map(|note| in_keys(note));
         return Ok(Cqis {
             values: loaded.timeline.cqi().unwrap_or_default().to_vec(),
             interval: Some(loaded.timeline.interval()),
-            notes: notes.map(|note| format!("{}: {note}", file.file)).collect(),
+            notes: loaded.notes.iter().map(|note| format!("{}: {note}", file.file)).collect(),
         });
     }
     let format = Format::Cqi { missing: file.missing };
@@ -86,31 +84,6 @@ fn read(
     };
     let notes = trace.repair.iter().map(ToString::to_string).collect();
     Ok(Cqis { values, interval: None, notes })
-}
-
-/// `text` with keys of the channel instead of options of the command line.
-fn in_keys(text: &str) -> String {
-    const KEYS: [(&str, &str); 7] = [
-        ("(--gaps)", "(missing)"),
-        ("(--time-unit)", "(time_unit)"),
-        ("--gaps", "missing ="),
-        ("--time-unit", "time_unit ="),
-        ("--time-column", "time_column"),
-        (" (--from)", ""),
-        (" (--row names another length)", ""),
-    ];
-    KEYS.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
-}
-
-/// `error` in keys of the channel.
-fn told(error: TraceError) -> TraceError {
-    match error {
-        TraceError::Malformed { path, line, column, found, allowed } => {
-            let (found, allowed) = (in_keys(&found), in_keys(&allowed));
-            TraceError::Malformed { path, line, column, found, allowed }
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]
@@ -164,9 +137,9 @@ mod tests {
             (times, "time_column = \"when\"", "no such column"),
             ("place,cqi\nA,5\n", "time_unit = \"ms\"", "channel.time_unit"),
             ("time,cqi\n0,5\n1,\n", "", "q.csv:3: column `cqi`: found an empty field"),
-            ("time,cqi\n0,5\n1,\n", "", "missing = hold, zero or skip"),
-            ("time,cqi\n0,5\n1,7\n9,8\n10,8\n", "", "missing = hold, zero or skip"),
-            ("time,cqi\n0,5\n100,7\n200,7\n", "", "time_unit = ms"),
+            ("time,cqi\n0,5\n1,\n", "", "missing = \"hold\", \"zero\" or \"skip\""),
+            ("time,cqi\n0,5\n1,7\n9,8\n10,8\n", "", "missing = \"hold\", \"zero\" or \"skip\""),
+            ("time,cqi\n0,5\n100,7\n200,7\n", "", "time_unit = \"ms\", \"us\" or \"ns\""),
             ("time,cqi\n1,5\n0,7\n", "", "q.csv:3: column `time`"),
             ("time,rate\n1,5\n2,7\n", "", "q.csv:1: column `cqi`: found no such column"),
         ] {

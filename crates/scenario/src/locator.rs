@@ -271,16 +271,11 @@ impl Locator {
 
     /// The error for a trace that cannot be read.
     pub(super) fn trace(&self, field: &str, error: &TraceError) -> ScenarioError {
-        if let TraceError::Useless { option, format, .. } = error {
-            let key = match *option {
-                "from" => "format".to_string(),
-                "packet" => "packet_bytes".into(),
-                "row" => "interval".into(),
-                "unit" => "rate_unit".into(),
-                other => other.replace('-', "_"),
-            };
+        if let TraceError::Useless { option, format, words, read, .. } = error {
+            let key = words.bare(*option).unwrap_or_default();
+            let read: Vec<String> = read.iter().filter_map(|option| words.bare(*option)).collect();
             let found = "a key without effect";
-            let allowed = format!("a key that the format {format} reads");
+            let allowed = format!("a key that the format {format} reads: {}", read.join(", "));
             return self.plain(&field.replace(".file", &format!(".{key}")), found, &allowed);
         }
         let needs_data = matches!(error, TraceError::NoDataDir { .. });

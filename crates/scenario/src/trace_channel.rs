@@ -10,7 +10,8 @@ use justfull_phy::cqi::{self, CqiToMcs};
 use justfull_phy::lte;
 use justfull_ran::channel::{AtEnd, CapacityUnit, McsConfig, RowLength, RowsConfig};
 use justfull_trace::{
-    self, FileFormat, Format, Loaded, ReadOptions, Repairs, Timeline, Trace, TracePaths, Values,
+    self, FileFormat, Format, Loaded, ReadOption, ReadOptions, Repairs, Timeline, Trace,
+    TraceError, TracePaths, Values, Words,
 };
 use std::path::Path;
 
@@ -49,9 +50,10 @@ pub(super) fn rows(
     let options = ReadOptions { packet: None, interval: None, ..options(file, field, locator)? };
     let named = options.format.unwrap_or(FileFormat::T20);
     options.ensure_read(named, file.file.as_ref()).map_err(|e| locator.trace(field, &e))?;
-    let Values::Amounts(mut amounts) =
-        read(file.file.as_ref(), traces, format, file.rows, field, locator)?.values
-    else {
+    let read = read(file.file.as_ref(), traces, format, file.rows, field, locator);
+    let trace =
+        read.map_err(|error| of_other_format(file, traces, field, locator).unwrap_or(error))?;
+    let Values::Amounts(mut amounts) = trace.values else {
         return Err(locator.plain(field, "channel qualities", "capacities"));
     };
     let row = file.row.unwrap_or_default();
@@ -67,6 +69,36 @@ pub(super) fn rows(
         at_end: file.at_end,
         packet_bytes: file.packet_bytes.unwrap_or(T20.0),
     })
+}
+
+/// The error of `file` if it is a trace of another format than packets or bytes, or a table whose
+/// columns no key names.
+fn of_other_format(
+    file: &TraceFile,
+    traces: &TracePaths,
+    field: &str,
+    locator: &Locator,
+) -> Option<ScenarioError> {
+    let path = traces.resolve(file.file.as_ref()).ok()?;
+    let options =
+        ReadOptions { interval: file.interval, words: Words::Trace, ..ReadOptions::default() };
+    match justfull_trace::load(&path, &options) {
+        Ok(Loaded { format: FileFormat::T20, .. }) => None,
+        Ok(loaded) if loaded.format.name() == file.format.name() => None,
+        Ok(Loaded { format: FileFormat::Cqi, .. }) => {
+            let kind = field.replace(".file", ".kind");
+            Some(locator.plain(&kind, "trace", "cqi_trace for this file, a table of CQIs"))
+        }
+        Ok(loaded) => {
+            let format = field.replace(".file", ".format");
+            let allowed = format!("{} or auto for this file", loaded.format.name());
+            Some(locator.plain(&format, file.format.name(), &allowed))
+        }
+        Err(error) => {
+            let is_table = matches!(&error, TraceError::Unnamed { guess, .. } if !guess.is_empty());
+            is_table.then(|| locator.trace(field, &error))
+        }
+    }
 }
 
 /// Duration of a row in slots of length `slot`.
@@ -241,6 +273,7 @@ fn options(file: &TraceFile, field: &str, locator: &Locator) -> Result<ReadOptio
         link: file.link,
         column: file.column,
         repairs: Repairs { repeated: file.repeated, gaps: file.gaps, idle: file.idle },
+        words: Words::Trace,
         ..ReadOptions::default()
     })
 }
@@ -270,7 +303,7 @@ fn load(
     let mut options = options(file, field, locator)?;
     if unit == CapacityUnit::Packets {
         // The MAC counts its packets in this size.
-        options = options.used_elsewhere(&["packet"]);
+        options = options.used_elsewhere(&[ReadOption::Packet]);
     }
     if file.row.is_some() {
         let allowed = "no such setting: the format says how long an amount is in force";
@@ -442,9 +475,91 @@ mod tests {
         let file = trace_file("file = \"t.csv\"\nformat = \"auto\"");
         let unit = CapacityUnit::Bytes;
         let error = load(&file, unit, &traces, "channel.file", &locator).expect_err("no format");
-        let command = "--time-column time --rate-column DL_rate --unit Mbit/s (or the unit that it \
-                       has)";
-        assert!(error.to_string().ends_with(command), "{error}");
+        let keys = "time_column = \"time\", rate_column = \"DL_rate\", rate_unit = \"Mbit/s\" (or \
+                    the unit that it has)";
+        assert!(error.to_string().ends_with(keys), "{error}");
+    }
+
+    /// A table, the keys of its channel, a part of the error, and keys that mend it. `TABLE` stands
+    /// for the keys of time, rate and unit.
+    const TABLES: [[&str; 4]; 12] = [
+        [
+            "de.csv",
+            "",
+            "`zeit`, `rate`",
+            "time_column = \"zeit\"\nrate_column = \"rate\"\nrate_unit = \"Mbit/s\"",
+        ],
+        [
+            "abr.txt",
+            "",
+            "`1`, `2`",
+            "time_column = \"1\"\nrate_column = \"2\"\nrate_unit = \"Mbit/s\"",
+        ],
+        [
+            "unit-in-header.csv",
+            "",
+            "`Time(ms)`",
+            "time_column = \"Time(ms)\"\nrate_column = \"DL Throughput (kbps)\"",
+        ],
+        [
+            "em.csv",
+            "TABLE",
+            "em.csv:3: column `rate`: found an empty field, allowed is a number; gaps = \"hold\", \"zero\" or \"skip\" reads",
+            "gaps = \"zero\"",
+        ],
+        [
+            "dup.csv",
+            "TABLE\nrepeated = \"error\"",
+            "or repeated = \"mean\", \"sum\", \"last\" or \"first\"",
+            "",
+        ],
+        ["gap.csv", "TABLE\ngaps = \"error\"", "or gaps = \"hold\", \"zero\" or \"skip\"", ""],
+        ["em.csv", "rate_column = \"rate\"", "allowed is rate_unit with a unit of rates", ""],
+        [
+            "gap.csv",
+            "rate_column = \"rate\"\nrate_unit = \"Mbit/s\"",
+            "the length of a row (interval), or the column of its time (time_column)",
+            "interval = \"1s\"",
+        ],
+        ["gap.csv", "rate_column = \"rat\"", "found no such column (rate_column)", ""],
+        [
+            "gap.csv",
+            "TABLE\nidle = \"keep\"",
+            "`channel.idle`: found a key without effect, allowed is a key that the format rates reads: rate_column, rate_unit,",
+            "",
+        ],
+        ["c.csv", "", "field `channel.kind`: found trace, allowed is cqi_trace", ""],
+        [
+            "flt.csv",
+            "",
+            "field `channel.format`: found packets, allowed is csv or auto",
+            "format = \"auto\"",
+        ],
+    ];
+
+    #[test]
+    fn tables_as_people_have_them_are_refused_in_keys_of_the_scenario_and_read_with_them() {
+        let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/tables");
+        let traces = TracePaths { scenario_dir: tables, data_dir: None, confined: false };
+        let locator = Locator::new("", Path::new("x.toml"));
+        let slot = Duration::from_millis(1);
+        let run = Run { seed: 1, slot, unit: CapacityUnit::Bytes, length: slot };
+        let read = |keys: &str| {
+            let rows = rows(&trace_file(keys), run, &traces, "channel.file", &locator);
+            rows.map(drop).map_err(|error| error.to_string())
+        };
+        let table = "time_column = \"time\"\nrate_column = \"rate\"\nrate_unit = \"Mbit/s\"";
+        for [name, keys, said, remedy] in TABLES {
+            let file = format!("file = \"{name}\"\n{}", keys.replace("TABLE", table));
+            let error = read(&file).expect_err(said);
+            assert!(error.contains(said) && !error.contains(" --"), "{said}: {error}");
+            let in_line = remedy.replace('\n', ", ");
+            let is_told = keys.is_empty() && remedy.contains("time_column");
+            assert!(!is_told || error.contains(&in_line), "{in_line}: {error}");
+            if !remedy.is_empty() {
+                read(&format!("{file}\n{remedy}")).expect(remedy);
+            }
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::error::quote;
 use super::number::Decimal;
 use super::rows::{At, digits};
 use super::unit::{in_brackets, words};
+use super::words::{ReadOption, Words};
 use justfull_base::choice;
 use std::mem::{Discriminant, discriminant};
 
@@ -128,6 +129,7 @@ enum Kind {
 pub(super) struct Clock {
     given: Option<TimeUnit>,
     column: String,
+    words: Words,
     /// Known from the first row on, with its line.
     kind: Option<(Kind, u64)>,
     /// The first date of ambiguous form, and the order of day and month once a date settles it.
@@ -139,8 +141,9 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn new(given: Option<TimeUnit>, column: &str) -> Self {
-        Self { given, column: column.into(), kind: None, open: None, form: None, short: None }
+    pub(super) fn new(given: Option<TimeUnit>, column: &str, words: Words) -> Self {
+        let column = column.into();
+        Self { given, column, words, kind: None, open: None, form: None, short: None }
     }
 
     /// The name of the column.
@@ -206,7 +209,10 @@ impl Clock {
             Named::Unknown(unit) => Err(at.malformed(
                 &self.column,
                 format!("times in {}", quote(&unit)),
-                "h, min, s, ms, us or ns in its name, or by the option --time-unit",
+                format!(
+                    "h, min, s, ms, us or ns in its name, or by {}",
+                    self.words.name(ReadOption::TimeUnit)
+                ),
             )),
             Named::Nothing => {
                 let epoch = by_size(number);
@@ -289,9 +295,12 @@ impl Clock {
             (Some((Kind::Number { unit, epoch: true }, _)), _) => {
                 format!("an epoch in {unit}, by its size")
             }
-            (Some((Kind::Number { unit, .. }, _)), Some(_)) => format!("{unit}, by --time-unit"),
+            (Some((Kind::Number { unit, .. }, _)), Some(_)) => {
+                format!("{unit}, by {}", self.words.name(ReadOption::TimeUnit))
+            }
             (Some((Kind::Number { unit, .. }, _)), None) if self.is_assumed() => {
-                format!("{unit}, since nothing says another unit (--time-unit)")
+                let option = self.words.aside(ReadOption::TimeUnit, "");
+                format!("{unit}, since nothing says another unit{option}")
             }
             (Some((Kind::Number { unit, .. }, _)), None) => format!("{unit}, by its name"),
             (None, _) => "nothing".into(),
@@ -569,7 +578,7 @@ mod tests {
 
     /// The seconds of `texts` after the first one.
     fn after_first(texts: &[&str]) -> Result<Vec<i128>, String> {
-        let mut clock = Clock::new(None, "time");
+        let mut clock = Clock::new(None, "time", Words::default());
         let read = |(line, text): (u64, &&str)| clock.read(&at(line), text);
         let found: Result<Vec<i128>, TraceError> = (1..).zip(texts).map(read).collect();
         let found = found.map_err(|error| error.to_string())?;
@@ -628,16 +637,16 @@ mod tests {
             ("1700000000500000", "us"),
             ("1700000000500000000", "ns"),
         ] {
-            let mut clock = Clock::new(None, "timestamp");
+            let mut clock = Clock::new(None, "timestamp", Words::default());
             assert_eq!(clock.read(&at(2), text), Ok(1_700_000_000_500_000_000), "{text}");
             assert_eq!(clock.note(), format!("an epoch in {unit}, by its size"));
             assert!(clock.read(&at(3), "17").is_err());
         }
-        let mut clock = Clock::new(None, "timestamp");
+        let mut clock = Clock::new(None, "timestamp", Words::default());
         clock.read(&at(2), "1700000000").expect("seconds");
         let error = clock.read(&at(3), "1700000001000").expect_err("milliseconds").to_string();
         assert!(error.contains("allowed is an epoch in s, as line 2 has"), "{error}");
-        let mut clock = Clock::new(Some(TimeUnit::Ms), "t");
+        let mut clock = Clock::new(Some(TimeUnit::Ms), "t", Words::default());
         assert_eq!(clock.read(&at(2), "-1.5"), Ok(-1_500_000));
     }
 }

@@ -1,5 +1,6 @@
 //! Errors in trace files.
 
+use super::words::{ReadOption, Words, shell};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -37,12 +38,27 @@ pub enum TraceError {
     Useless {
         /// File.
         path: PathBuf,
-        /// The option's name on the command line, without dashes.
-        option: &'static str,
+        /// The option.
+        option: ReadOption,
         /// Format of the file.
         format: &'static str,
         /// Options that this format reads.
-        read: Vec<&'static str>,
+        read: Vec<ReadOption>,
+        /// The words of the message.
+        words: Words,
+    },
+    /// A table, and nothing names its columns or says how long its rows are.
+    Unnamed {
+        /// File.
+        path: PathBuf,
+        /// The value found.
+        found: String,
+        /// The allowed values.
+        allowed: String,
+        /// The names of its columns, numbers where it has none.
+        columns: Vec<String>,
+        /// The options that would read it, with their values.
+        guess: Vec<(ReadOption, String)>,
     },
     /// A line is wrong.
     Malformed {
@@ -99,16 +115,6 @@ pub(super) fn quote(text: &str) -> String {
     format!("`{quoted}`")
 }
 
-/// `text` as one word of a shell.
-pub(super) fn shell(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+:@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.into()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
-
 /// The allowed form of a file at `path` in the encoding `from`: UTF-8, with the command that
 /// converts it.
 pub(super) fn in_utf8(path: &Path, from: &str) -> String {
@@ -143,16 +149,17 @@ impl fmt::Display for TraceError {
                 }
                 Ok(())
             }
-            Self::Unusable { path, found, allowed } => {
+            Self::Unusable { path, found, allowed }
+            | Self::Unnamed { path, found, allowed, .. } => {
                 write!(f, "{}: found {found}, allowed is {allowed}", path.display())
             }
-            Self::Useless { path, option, format, read } => {
-                let read: Vec<String> = read.iter().map(|name| format!("--{name}")).collect();
+            Self::Useless { path, option, format, read, words } => {
+                let read: Vec<String> = read.iter().map(|option| words.name(*option)).collect();
                 write!(
                     f,
-                    "{}: --{option}: found an option without effect on the format {format}, \
-                     allowed is {}",
+                    "{}: {}: found an option without effect on the format {format}, allowed is {}",
                     path.display(),
+                    words.name(*option),
                     read.join(", ")
                 )
             }

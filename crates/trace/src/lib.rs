@@ -30,6 +30,7 @@ mod table;
 mod timeline;
 mod unit;
 mod unpack;
+mod words;
 mod write;
 
 #[cfg(test)]
@@ -53,6 +54,7 @@ pub use table::{DecimalSign, Separator};
 pub use timeline::{Factor, MAX_INTERVALS, Timeline};
 pub use unit::Unit;
 pub use unpack::{MAX_BYTES, MAX_LINES, MAX_MEMBERS};
+pub use words::{ReadOption, Words};
 pub use write::Output;
 
 use table::Dialect;
@@ -298,5 +300,5 @@ fn read_from<R: Read>(
     peeked.map_err(|error| read_error(path, Some(lines), &error))?;
     let dialect = Dialect::of_file(&mut head, None, None);
     let whole = Cursor::new(head).chain(reader);
-    parse::parse(whole, path, dialect, format, max_rows).map(|(trace, _)| trace)
+    parse::parse(whole, path, dialect, format, max_rows, &Words::CqiTrace).map(|(trace, _)| trace)
 }

@@ -6,6 +6,7 @@ use super::quality::capacity_of_cqi;
 use super::table::{DecimalSign, Separator};
 use super::timeline::MAX_INTERVALS;
 use super::unit::Unit;
+use super::words::{ReadOption, Words};
 use super::{MissingCqi, TraceError};
 use justfull_base::{Bytes, ConfigError, Duration, choice};
 use justfull_phy::CqiToMcs;
@@ -229,7 +230,9 @@ pub struct ReadOptions {
     /// Which of `map`, `prbs` and `layers` the user has set.
     pub given: [bool; 3],
     /// Options that the caller uses itself.
-    pub elsewhere: &'static [&'static str],
+    pub elsewhere: &'static [ReadOption],
+    /// The words of messages.
+    pub words: Words,
     /// Maximum number of intervals, at most [`MAX_INTERVALS`]; bounds the memory for a hostile
     /// file.
     pub max_intervals: usize,
@@ -255,13 +258,14 @@ impl Default for ReadOptions {
             quality: CqiRowsConfig::default(),
             given: [false; 3],
             elsewhere: &[],
+            words: Words::default(),
             max_intervals: MAX_INTERVALS,
         }
     }
 }
 
 /// Options of every table.
-const TABLE: [&str; 2] = ["separator", "decimal"];
+const TABLE: [ReadOption; 2] = [ReadOption::Separator, ReadOption::Decimal];
 
 impl ReadOptions {
     /// Sets how to convert a CQI to a capacity, as far as given: the map from CQI to MCS, the
@@ -297,8 +301,41 @@ impl ReadOptions {
     /// The same for a caller that uses the options `names` itself, so that they have an effect on
     /// any format.
     #[must_use]
-    pub fn used_elsewhere(self, names: &'static [&'static str]) -> Self {
+    pub fn used_elsewhere(self, names: &'static [ReadOption]) -> Self {
         Self { elsewhere: names, ..self }
+    }
+
+    /// Sets `option`, but none of those of [`Self::set_quality`], to the value of `text`.
+    ///
+    /// # Errors
+    /// A sentence when `text` is no value of it.
+    pub fn set(&mut self, option: ReadOption, text: &str) -> Result<(), String> {
+        fn value<T: std::str::FromStr>(text: &str) -> Result<Option<T>, String>
+        where
+            T::Err: fmt::Display,
+        {
+            text.parse().map(Some).map_err(|why: T::Err| why.to_string())
+        }
+        match option {
+            ReadOption::Format => self.format = value(text)?,
+            ReadOption::Packet => self.packet = value(text)?,
+            ReadOption::Row => self.interval = value(text)?,
+            ReadOption::RateColumn => self.rate_column = Some(text.into()),
+            ReadOption::AmountColumn => self.amount_column = Some(text.into()),
+            ReadOption::TimeColumn => self.time_column = Some(text.into()),
+            ReadOption::Unit => self.unit = value(text)?,
+            ReadOption::TimeUnit => self.time_unit = value(text)?,
+            ReadOption::Separator => self.separator = value(text)?,
+            ReadOption::Decimal => self.decimal = value(text)?,
+            ReadOption::Rnti => self.rnti = value(text)?,
+            ReadOption::Link => self.link = value(text)?,
+            ReadOption::Column => self.column = value(text)?,
+            ReadOption::Repeated => self.repairs.repeated = value(text)?,
+            ReadOption::Gaps => self.repairs.gaps = value(text)?,
+            ReadOption::Idle => self.repairs.idle = value(text)?,
+            ReadOption::Map | ReadOption::Prbs | ReadOption::Layers => {}
+        }
+        Ok(())
     }
 
     /// The format that the columns name, or the given format.
@@ -310,56 +347,59 @@ impl ReadOptions {
         }
     }
 
-    /// Names of the options that were given, apart from the format.
-    fn given(&self) -> impl Iterator<Item = &'static str> {
+    /// The options that were given, apart from the format.
+    fn given(&self) -> impl Iterator<Item = ReadOption> {
+        use ReadOption as Of;
         let [map, prbs, layers] = self.given;
         [
-            ("packet", self.packet.is_some()),
-            ("row", self.interval.is_some()),
-            ("rate-column", self.rate_column.is_some()),
-            ("amount-column", self.amount_column.is_some()),
-            ("time-column", self.time_column.is_some()),
-            ("unit", self.unit.is_some()),
-            ("time-unit", self.time_unit.is_some()),
-            ("separator", self.separator.is_some()),
-            ("decimal", self.decimal.is_some()),
-            ("rnti", self.rnti.is_some()),
-            ("link", self.link.is_some()),
-            ("column", self.column.is_some()),
-            ("repeated", self.repairs.repeated.is_some()),
-            ("gaps", self.repairs.gaps.is_some()),
-            ("idle", self.repairs.idle.is_some()),
-            ("map", map),
-            ("prbs", prbs),
-            ("layers", layers),
+            (Of::Packet, self.packet.is_some()),
+            (Of::Row, self.interval.is_some()),
+            (Of::RateColumn, self.rate_column.is_some()),
+            (Of::AmountColumn, self.amount_column.is_some()),
+            (Of::TimeColumn, self.time_column.is_some()),
+            (Of::Unit, self.unit.is_some()),
+            (Of::TimeUnit, self.time_unit.is_some()),
+            (Of::Separator, self.separator.is_some()),
+            (Of::Decimal, self.decimal.is_some()),
+            (Of::Rnti, self.rnti.is_some()),
+            (Of::Link, self.link.is_some()),
+            (Of::Column, self.column.is_some()),
+            (Of::Repeated, self.repairs.repeated.is_some()),
+            (Of::Gaps, self.repairs.gaps.is_some()),
+            (Of::Idle, self.repairs.idle.is_some()),
+            (Of::Map, map),
+            (Of::Prbs, prbs),
+            (Of::Layers, layers),
         ]
         .into_iter()
-        .filter_map(|(name, given)| given.then_some(name))
+        .filter_map(|(option, given)| given.then_some(option))
     }
 
-    /// Names of the options that a file of `format` reads.
-    fn read_by(&self, format: FileFormat) -> Vec<&'static str> {
-        const QUALITY: [&str; 3] = ["map", "prbs", "layers"];
-        let table = |own: &[&'static str]| [own, &TABLE].concat();
-        let times: &[&str] =
-            if self.time_column.is_some() { &["time-unit", "repeated"] } else { &[] };
-        let timed =
-            |own: &[&'static str]| table(&[own, &["time-column", "row", "gaps"], times].concat());
+    /// The options that a file of `format` reads.
+    fn read_by(&self, format: FileFormat) -> Vec<ReadOption> {
+        use ReadOption as Of;
+        let table = |own: &[ReadOption]| [own, &TABLE].concat();
+        let times: &[ReadOption] =
+            if self.time_column.is_some() { &[Of::TimeUnit, Of::Repeated] } else { &[] };
+        let timed = |own: &[ReadOption]| {
+            table(&[own, &[Of::TimeColumn, Of::Row, Of::Gaps], times].concat())
+        };
         match format {
             FileFormat::Mahimahi | FileFormat::Cellreplay | FileFormat::CellreplayTrain => {
-                vec!["packet"]
+                vec![Of::Packet]
             }
-            FileFormat::T20 => table(&["packet"]),
+            FileFormat::T20 => table(&[Of::Packet]),
             FileFormat::Ucc => {
-                let of_cqi: &[&str] = if self.column == Some(Column::Cqi) { &QUALITY } else { &[] };
-                table(&[&["column", "repeated", "gaps", "idle"], of_cqi].concat())
+                let of_cqi: &[ReadOption] =
+                    if self.column == Some(Column::Cqi) { &Of::QUALITY } else { &[] };
+                table(&[&[Of::Column, Of::Repeated, Of::Gaps, Of::Idle], of_cqi].concat())
             }
-            FileFormat::Cqi => timed(&QUALITY),
-            FileFormat::Bytes => table(&["row"]),
+            FileFormat::Cqi => timed(&Of::QUALITY),
+            FileFormat::Bytes => table(&[Of::Row]),
             FileFormat::Csv => table(&[]),
-            FileFormat::NrScope => table(&["row", "rnti", "link"]),
-            FileFormat::Rates => timed(&["rate-column", "unit"]),
-            FileFormat::Amounts => timed(&["amount-column", "unit"]),
+            FileFormat::NrScope => table(&[Of::Row, Of::Rnti, Of::Link]),
+            FileFormat::Rates => timed(&[Of::RateColumn, Of::Unit]),
+            FileFormat::Amounts => timed(&[Of::AmountColumn, Of::Unit]),
         }
     }
 
@@ -369,14 +409,13 @@ impl ReadOptions {
     /// [`TraceError::Useless`] for the first of them.
     pub fn ensure_read(&self, format: FileFormat, path: &Path) -> Result<(), TraceError> {
         let read = self.read_by(format);
-        let named = self.format.filter(|named| *named != format).map(|_| "from");
-        let Some(option) = named.or_else(|| {
-            self.given().find(|name| !read.contains(name) && !self.elsewhere.contains(name))
-        }) else {
+        let named = self.format.filter(|named| *named != format).map(|_| ReadOption::Format);
+        let useless =
+            |option: &ReadOption| !read.contains(option) && !self.elsewhere.contains(option);
+        let Some(option) = named.or_else(|| self.given().find(useless)) else {
             return Ok(());
         };
-        let useless =
-            TraceError::Useless { path: path.into(), option, format: format.name(), read };
-        Err(useless)
+        let (path, format, words) = (path.into(), format.name(), self.words.clone());
+        Err(TraceError::Useless { path, option, format, read, words })
     }
 }

@@ -6,20 +6,22 @@ use super::number::is_missing;
 use super::rows::{digits, is_control, whole};
 use super::table::{Dialect, Record, Splitter};
 use super::unpack::read_error;
-use super::{Format, MAX_LINE, MissingCqi, Repair, Trace, TraceError, Values};
+use super::{Format, MAX_LINE, MissingCqi, ReadOption, Repair, Trace, TraceError, Values, Words};
 use std::io::Read;
 use std::path::Path;
 
-/// Reads a trace of `format` with at most `max_rows` rows from `reader`; `path` is for messages.
+/// Reads a trace of `format` with at most `max_rows` rows from `reader`; `path` and `words` are for
+/// messages.
 pub(super) fn parse<R: Read>(
     reader: R,
     path: &Path,
     dialect: Dialect,
     format: Format,
     max_rows: u64,
+    words: &Words,
 ) -> Result<(Trace, Marks), TraceError> {
     let mut lines = Lines::new(reader);
-    let mut rows = Rows::new(path, format, max_rows);
+    let mut rows = Rows::new(path, format, max_rows, words);
     let mut splitter = Splitter::new(dialect.separator);
     rows.comma = dialect.comma;
     while let Some(line) = next_line(&mut lines, &mut rows)? {
@@ -58,6 +60,7 @@ struct Rows<'a> {
     path: &'a Path,
     format: Format,
     max_rows: u64,
+    words: &'a Words,
     /// Number of the current line.
     line: u64,
     /// Numbers have a decimal comma.
@@ -75,11 +78,12 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    const fn new(path: &'a Path, format: Format, max_rows: u64) -> Self {
+    const fn new(path: &'a Path, format: Format, max_rows: u64, words: &'a Words) -> Self {
         Self {
             path,
             format,
             max_rows,
+            words,
             line: 0,
             comma: false,
             place: None,
@@ -230,10 +234,8 @@ impl<'a> Rows<'a> {
     /// A row without a CQI.
     fn without_cqi(&mut self, how: MissingCqi) -> Result<(), TraceError> {
         if how == MissingCqi::Error {
-            let allowed = format!(
-                "{}, or a stated repair of rows without one (hold, zero, skip)",
-                self.format.allowed()
-            );
+            let repairs = self.words.choice(ReadOption::Gaps, &["hold", "zero", "skip"]);
+            let allowed = format!("{}; {repairs} reads rows without one", self.format.allowed());
             return Err(self.malformed("no CQI", allowed));
         }
         if self.missing == 0 {

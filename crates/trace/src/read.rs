@@ -24,7 +24,7 @@ use super::quality::capacity_of_cqi;
 use super::table::Dialect;
 use super::timeline::Timeline;
 use super::unpack::{Limits, Unpacked, read_error};
-use super::{Format, Gaps, MissingCqi, TraceError, Values, open};
+use super::{Format, Gaps, MissingCqi, ReadOption, TraceError, Values, open};
 use justfull_base::{ConfigError, Duration};
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -86,12 +86,8 @@ pub fn load_from<R: Read>(
         (FileFormat::Amounts, Some(name)) => {
             columns::read(whole, &source, columns::What::Amounts, name)
         }
-        (FileFormat::Rates, None) => Err(source
-            .unusable("no column of rates", "the name or number of the column (--rate-column)")),
-        (FileFormat::Amounts, None) => Err(source.unusable(
-            "no column of amounts",
-            "the name or number of the column (--amount-column)",
-        )),
+        (FileFormat::Rates, None) => Err(source.no_column("rates", ReadOption::RateColumn)),
+        (FileFormat::Amounts, None) => Err(source.no_column("amounts", ReadOption::AmountColumn)),
         (FileFormat::Cqi, _) if source.options.time_column.is_some() => {
             columns::read(whole, &source, columns::What::Cqis, "cqi")
         }
@@ -148,6 +144,16 @@ impl Source<'_> {
         TraceError::unusable(self.path, found, allowed)
     }
 
+    fn no_column(&self, of: &str, option: ReadOption) -> TraceError {
+        let allowed = format!("the name or number of the column{}", self.aside(option));
+        self.unusable(&format!("no column of {of}"), &allowed)
+    }
+
+    /// ` (--row)` for the option of that name; empty where the reader of messages has none.
+    fn aside(&self, option: ReadOption) -> String {
+        self.options.words.aside(option, "")
+    }
+
     fn refused(&self, error: &ConfigError) -> TraceError {
         self.unusable(&format!("{} of {}", error.field, error.value), &error.bound)
     }
@@ -162,7 +168,9 @@ impl Source<'_> {
         suggest::ensure_narrow(self, head)?;
         if self.options.rate_column.is_some() && self.options.amount_column.is_some() {
             let found = "both a column of rates and one of amounts";
-            return Err(self.unusable(found, "--rate-column or --amount-column"));
+            let [rates, amounts] = [ReadOption::RateColumn, ReadOption::AmountColumn]
+                .map(|o| self.options.words.name(o));
+            return Err(self.unusable(found, &format!("{rates} or {amounts}")));
         }
         if let Some(format) = self.options.named().or_else(|| guess(head)) {
             return Ok(format);
@@ -261,7 +269,8 @@ impl Source<'_> {
             }
         };
         let most = self.options.max_intervals as u64;
-        let (trace, marks) = parse(reader, self.path, self.dialect, read_as, most)?;
+        let (trace, marks) =
+            parse(reader, self.path, self.dialect, read_as, most, &self.options.words)?;
         let notes = trace.repair.iter().map(|repair| repair.sentence()).collect();
         let amounts = match trace.values {
             Values::Cqi(cqi) => return self.of_cqi(row, cqi, marks, notes),

@@ -293,7 +293,8 @@ impl<'a> Record<'a> {
             return Ok(());
         }
         let allowed = format!("{wanted} fields as in the first line");
-        Err(at.malformed(column, format!("{found} fields"), allowed))
+        let fields = if found == 1 { "field" } else { "fields" };
+        Err(at.malformed(column, format!("{found} {fields}"), allowed))
     }
 }
 

@@ -68,8 +68,8 @@ fn rows_without_cqi_are_held_skipped_or_refused_as_stated_and_counted() {
     assert_eq!(cqi(log, SKIP), (vec![12, 9], Some(repair(MissingCqi::Skip))));
     assert_eq!(
         message(log.as_bytes(), STRICT),
-        "<memory>:2: column `cqi`: found no CQI, allowed is a whole number from 0 to 15, or a \
-         stated repair of rows without one (hold, zero, skip)"
+        "<memory>:2: column `cqi`: found no CQI, allowed is a whole number from 0 to 15; \
+         missing = \"hold\", \"zero\" or \"skip\" reads rows without one"
     );
     assert_eq!(
         cqi(log, HOLD).1.map(|repair| repair.to_string()).as_deref(),

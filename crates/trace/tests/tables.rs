@@ -2,8 +2,7 @@
 //! that helps. The files are in `tables`.
 
 use justfull_trace::{
-    Column, DecimalSign, Duration, FileFormat, Gaps, Link, Loaded, ReadOptions, Repeated, Rnti,
-    Separator, ServingColumns, TimeUnit, TracePaths, load, load_from, serving,
+    Duration, FileFormat, Loaded, ReadOptions, ServingColumns, TracePaths, load, load_from, serving,
 };
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -16,26 +15,14 @@ fn file(name: &str) -> PathBuf {
 fn options(given: &[(&str, &str)]) -> ReadOptions {
     let mut options = ReadOptions::default();
     for &(name, text) in given {
-        let own = || Some(text.to_string());
-        match name {
-            "time" => options.time_column = own(),
-            "rate" => options.rate_column = own(),
-            "amount" => options.amount_column = own(),
-            "unit" => options.unit = Some(text.parse().expect("a unit")),
-            "time-unit" => options.time_unit = Some(text.parse::<TimeUnit>().expect("a unit")),
-            "row" => options.interval = Some(text.parse().expect("a time")),
-            "gaps" => options.repairs.gaps = Some(text.parse::<Gaps>().expect("a repair")),
-            "repeated" => {
-                options.repairs.repeated = Some(text.parse::<Repeated>().expect("a repair"));
-            }
-            "separator" => options.separator = Some(text.parse::<Separator>().expect("one")),
-            "decimal" => options.decimal = Some(text.parse::<DecimalSign>().expect("a sign")),
-            "rnti" => options.rnti = Some(text.parse::<Rnti>().expect("a number")),
-            "link" => options.link = Some(text.parse::<Link>().expect("a direction")),
-            "column" => options.column = Some(text.parse::<Column>().expect("a column")),
-            "format" => options.format = Some(text.parse::<FileFormat>().expect("a format")),
-            other => unreachable!("{other}"),
-        }
+        let name = match name {
+            "time" => "time-column",
+            "rate" => "rate-column",
+            "amount" => "amount-column",
+            other => other,
+        };
+        let option = options.words.option(name).expect(name);
+        options.set(option, text).expect("a value");
     }
     options
 }
@@ -222,7 +209,7 @@ fn an_option_without_effect_is_refused_by_every_format() {
     assert!(refused.contains("--map: found an option without effect"), "{refused}");
     for (table, given, option) in [
         ("time,rate\n0,1\n1,2\n", rates(&[("column", "cqi")]), "--column"),
-        ("time,rate\n0,1\n1,2\n", rates(&[("format", "ucc")]), "--from"),
+        ("time,rate\n0,1\n1,2\n", rates(&[("from", "ucc")]), "--from"),
         (
             "rate\n1\n2\n",
             vec![("rate", "rate"), ("unit", "B/s"), ("row", "1s"), ("repeated", "sum")],
@@ -401,7 +388,7 @@ fn bad_input_is_one_error_with_line_value_and_what_is_allowed() {
             "t:3: column `time`: found `17",
             "an epoch in s",
         ),
-        ("time,rate\n0,1\n1\n", "t:3: column `rate`: found 1 fields", "2 fields"),
+        ("time,rate\n0,1\n1\n", "t:3: column `rate`: found 1 field,", "2 fields"),
         ("time,rate\n0,\"1\n1,2\n", "t:2: column `rate`: found `0,", "quotes that end"),
         (
             "time,rate,rate\n0,1,2\n1,2,3\n",
@@ -436,6 +423,27 @@ fn bad_input_is_one_error_with_line_value_and_what_is_allowed() {
 }
 
 #[test]
+fn a_line_of_units_below_the_names_gives_the_columns_their_units() {
+    let named = [("time", "time"), ("rate", "rate")];
+    let plain = bytes(text("time_ms,rate_kbps\n0,8\n500,16\n", &[("time", "1"), ("rate", "2")]));
+    for table in [
+        "time,rate\n[ms],[kbit/s]\n0,8\n500,16\n",
+        "time;rate;cell\r\nms;kbps;\r\n0;8;a\r\n500;16;b\r\n",
+    ] {
+        let loaded = text(table, &named).expect("it is read");
+        assert_eq!(loaded.timeline.bytes(), plain, "{table}");
+        assert_eq!(loaded.notes[0], "rates of `rate` in kbit/s, by the line of units");
+        let refused = text(table, &[]).expect_err("nothing names its columns");
+        assert!(refused.ends_with("--time-column time --rate-column rate"), "{refused}");
+    }
+    let table = "time,rate\n[s],[MBPS]\n0,5\n1,6\n";
+    let refused = text(table, &named).expect_err("bits or bytes");
+    assert!(refused.starts_with("t:1: column `rate`: found a unit in capitals"), "{refused}");
+    let alone = text("time,rate\n[s],[Mbit/s]\n", &named).expect_err("no row");
+    assert!(alone.contains("found no rows"), "{alone}");
+}
+
+#[test]
 fn a_file_that_is_in_no_format_is_refused_with_its_columns_where_it_has_any() {
     for (table, found) in [
         ("time|rate\n0|5\n1|6\n", "a table with the columns `time`, `rate`"),
@@ -444,7 +452,8 @@ fn a_file_that_is_in_no_format_is_refused_with_its_columns_where_it_has_any() {
         ("no table\nat all\n", "no format that is known by its first line"),
         ("time,rate\r0,5\r1,6\r", "lines that end in CR alone, allowed is lines that end in LF"),
         ("\"time\n(s)\",rate\n0,5\n", "a quote that does not end on its line"),
-        ("time,rate\n[s],[Mbit/s]\n0,5\n", "two lines of names before the numbers"),
+        ("time,rate\nfirst,second\n0,5\n", "two lines of names before the numbers"),
+        ("time,rate\n[ms],[Mbit/s]\n0,5\n", "a table with the columns `time`, `rate`"),
     ] {
         let refused = text(table, &[]).expect_err("no format");
         assert!(refused.starts_with(&format!("t: found {found}")), "{refused}");

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use clap::Args;
 use justfull_trace::{
     Column, DecimalSign, Duration, Gaps, Idle, Link, ReadOptions, Repairs, Repeated, Rnti,
-    Separator, TimeUnit, Unit, load,
+    Separator, TimeUnit, Unit, Words, load,
 };
 use std::path::Path;
 
@@ -118,9 +118,10 @@ impl ColumnsArgs {
 
     /// The error of the trace `file` for `command`, in words of the file; `else_` if it is sound.
     pub(crate) fn unread(&self, file: &Path, command: &str, else_: Failure) -> Failure {
-        match load(file, &self.options()) {
+        let words = Words::Command(command.into());
+        match load(file, &ReadOptions { words, ..self.options() }) {
             Ok(_) => else_,
-            Err(error) => Failure::Usage(error.to_string().replace("justfull trace info", command)),
+            Err(error) => Failure::usage(&error),
         }
     }
 }

@@ -12,8 +12,8 @@ use super::super::number::{Decimal, is_missing};
 use super::super::pieces::PER_BIT;
 use super::super::rows::At;
 use super::super::table::{self, Record, is_value, nearest, place, several};
-use super::super::unit::{Spelled, Unit, capitals, in_name};
-use super::super::{Repeated, TraceError};
+use super::super::unit::{Spelled, Unit, capitals, in_name, spelled};
+use super::super::{ReadOption, Repeated, TraceError};
 use super::series::{Field, Fill, Series};
 use super::{Parsed, Source};
 use justfull_phy::cqi::MAX_CQI;
@@ -31,11 +31,11 @@ pub(super) enum What {
 }
 
 impl What {
-    const fn option(self) -> &'static str {
+    const fn option(self) -> ReadOption {
         match self {
-            Self::Rates => "--rate-column",
-            Self::Amounts => "--amount-column",
-            Self::Cqis => "--from",
+            Self::Rates => ReadOption::RateColumn,
+            Self::Amounts => ReadOption::AmountColumn,
+            Self::Cqis => ReadOption::Format,
         }
     }
 
@@ -68,11 +68,44 @@ struct Layout {
     said: Option<Said>,
 }
 
+/// The first line of a table, and the line of units below it if there is one.
+struct Head {
+    line: u64,
+    /// It has names; else `names` are numbers.
+    is_named: bool,
+    names: Vec<String>,
+    /// Empty without such a line.
+    units: Vec<String>,
+}
+
+impl Head {
+    fn of(table: &Table<'_>, at: &At<'_>, record: &Record<'_>) -> Self {
+        let numbers: Vec<String> = (1..=record.len()).map(|number| number.to_string()).collect();
+        // A line of names has one in each column that is read.
+        let chosen = [Some(table.wanted), table.source.options.time_column.as_deref()];
+        let chosen = chosen.into_iter().flatten().map(|name| place(&numbers, name));
+        let is_named = match chosen.collect::<Option<Vec<usize>>>() {
+            Some(places) => !places.iter().any(|&index| is_value(record.get(index), at.comma)),
+            None => record.iter().any(|field| !is_value(field, at.comma)),
+        };
+        let names = if is_named { record.iter().map(str::to_string).collect() } else { numbers };
+        Self { line: at.line, is_named, names, units: Vec::new() }
+    }
+
+    /// The name of the column at `place`, with its unit.
+    fn title(&self, place: usize) -> String {
+        let name = &self.names[place];
+        self.units.get(place).map_or_else(|| name.clone(), |unit| titled(name, unit))
+    }
+}
+
 /// A table being read.
 struct Table<'a> {
     source: &'a Source<'a>,
     what: What,
     wanted: &'a str,
+    /// A line of names, until the next line shows whether it has units.
+    head: Option<Head>,
     layout: Option<Layout>,
     series: Series,
     headers: u64,
@@ -91,19 +124,25 @@ pub(super) fn read<R: Read>(
         What::Cqis => Repeated::Last,
     });
     if what == What::Cqis && repeated == Repeated::Sum {
-        let allowed = "--repeated last, first, mean or error: a CQI is no amount";
-        return Err(source.unusable("repeated rows to be added up", allowed));
+        let repairs = ["last", "first", "mean", "error"];
+        let repairs = options.words.choice(ReadOption::Repeated, &repairs);
+        let allowed = format!("{repairs}: a CQI is no amount");
+        return Err(source.unusable("repeated rows to be added up", &allowed));
     }
     let gaps = match what {
         What::Cqis => Some(options.repairs.gaps.unwrap_or_default()),
         What::Rates | What::Amounts => options.repairs.gaps,
     };
-    let clock = options.time_column.as_ref().map(|name| Clock::new(options.time_unit, name));
-    let series = Series::new(clock, repeated, gaps, options.max_intervals);
-    let mut table = Table { source, what, wanted, layout: None, series, headers: 0 };
+    let clock = options.time_column.as_ref();
+    let clock = clock.map(|name| Clock::new(options.time_unit, name, options.words.clone()));
+    let series = Series::new(clock, repeated, gaps, options);
+    let mut table = Table { source, what, wanted, head: None, layout: None, series, headers: 0 };
     let marks = table::each(reader, source.path, source.dialect, wanted, |at, record| {
         table.take(&at, record)
     })?;
+    if let Some(head) = table.head.take() {
+        table.lay_out(&head)?;
+    }
     let Table { layout, series, headers, .. } = table;
     let Some(layout) = layout.filter(|_| series.len() > 0) else {
         return Err(source.unusable("no rows", "a table with at least two rows"));
@@ -128,16 +167,8 @@ pub(super) fn read<R: Read>(
 
 impl Table<'_> {
     fn take(&mut self, at: &At<'_>, record: &Record<'_>) -> Result<(), TraceError> {
-        if self.layout.is_none() {
-            let layout = Layout::find(self.source, self.what, self.wanted, at, record)?;
-            if let Some(place) = layout.time {
-                self.series.name_times(&layout.names[place]);
-            }
-            let headed = layout.header.is_some();
-            self.layout = Some(layout);
-            if headed {
-                return Ok(());
-            }
+        if self.layout.is_none() && self.takes_head(at, record)? {
+            return Ok(());
         }
         let Some(layout) = &self.layout else { return Ok(()) };
         let column = &layout.names[layout.value];
@@ -148,8 +179,38 @@ impl Table<'_> {
         record.ensure_fields(at, column, layout.names.len())?;
         let time = layout.time.map(|place| record.get(place));
         let field = record.get(layout.value);
-        let value = layout.value(at, field, self.what)?;
+        let value = layout.value(at, field, self)?;
         self.series.push(at, time, Field { column, text: field }, value)
+    }
+
+    /// True for a line of names, and for one of units below it.
+    fn takes_head(&mut self, at: &At<'_>, record: &Record<'_>) -> Result<bool, TraceError> {
+        let Some(mut head) = self.head.take() else {
+            let head = Head::of(self, at, record);
+            if head.is_named {
+                self.head = Some(head);
+                return Ok(true);
+            }
+            self.lay_out(&head)?;
+            return Ok(false);
+        };
+        let value = place(&head.names, self.wanted).map_or("", |place| record.get(place));
+        let has_units = self.what != What::Cqis && is_unit(value);
+        if has_units {
+            head.units = record.iter().map(str::to_string).collect();
+        }
+        self.lay_out(&head)?;
+        Ok(has_units)
+    }
+
+    /// Finds the columns.
+    fn lay_out(&mut self, head: &Head) -> Result<(), TraceError> {
+        let layout = Layout::find(self.source, self.what, self.wanted, head)?;
+        if let Some(place) = layout.time {
+            self.series.name_times(&head.title(place));
+        }
+        self.layout = Some(layout);
+        Ok(())
     }
 }
 
@@ -158,31 +219,19 @@ impl Layout {
         source: &Source<'_>,
         what: What,
         wanted: &str,
-        at: &At<'_>,
-        record: &Record<'_>,
+        head: &Head,
     ) -> Result<Self, TraceError> {
-        let own: Vec<String> = record.iter().map(str::to_string).collect();
-        let numbers: Vec<String> = (1..=own.len()).map(|number| number.to_string()).collect();
-        let time = source.options.time_column.as_deref();
-        // A line of names has one in each column that is read.
-        let by_number = |name: &str| place(&numbers, name);
-        let chosen: Option<Vec<usize>> =
-            [Some(wanted), time].into_iter().flatten().map(by_number).collect();
-        let headed = match &chosen {
-            Some(places) => !places.iter().any(|&index| is_value(record.get(index), at.comma)),
-            None => record.iter().any(|field| !is_value(field, at.comma)),
-        };
-        let names = if headed { own } else { numbers };
-        let find = |option: &str, name: &str| {
-            if let Some(numbers) = several(&names, name) {
-                let found = format!("several columns of this name ({option})");
+        let Head { line, is_named, names, .. } = head;
+        let at = At { path: source.path, line: *line, comma: source.dialect.comma };
+        let find = |option: ReadOption, name: &str| {
+            if let Some(numbers) = several(names, name) {
+                let found = format!("several columns of this name{}", source.aside(option));
                 return Err(at.malformed(name, found, format!("the number of one: {numbers}")));
             }
-            place(&names, name).ok_or_else(|| {
-                let found = format!("no such column ({option})");
-                let near = nearest(&names, name);
-                let allowed = if headed {
-                    near
+            place(names, name).ok_or_else(|| {
+                let found = format!("no such column{}", source.aside(option));
+                let allowed = if *is_named {
+                    nearest(names, name)
                 } else {
                     format!("a number from 1 to {}: the first line has no names", names.len())
                 };
@@ -190,13 +239,14 @@ impl Layout {
             })
         };
         let value = find(what.option(), wanted)?;
-        let time = time.map(|name| find("--time-column", name)).transpose()?;
+        let time = source.options.time_column.as_deref();
+        let time = time.map(|name| find(ReadOption::TimeColumn, name)).transpose()?;
         let said = match what {
             What::Cqis => None,
-            What::Rates | What::Amounts => Some(said(source, what, at, &names[value])?),
+            What::Rates | What::Amounts => Some(said(source, what, &at, head, value)?),
         };
-        let header = headed.then_some(at.line);
-        Ok(Self { names, header, time, value, said })
+        let header = is_named.then_some(at.line);
+        Ok(Self { names: names.clone(), header, time, value, said })
     }
 
     /// True for a line that repeats the header; one with other names is refused.
@@ -220,7 +270,12 @@ impl Layout {
 
     /// The value in `field`: 10^-6 bit/s of a rate, parts of a bit of an amount, a CQI; none if it
     /// is missing.
-    fn value(&self, at: &At<'_>, field: &str, what: What) -> Result<Option<u128>, TraceError> {
+    fn value(
+        &self,
+        at: &At<'_>,
+        field: &str,
+        table: &Table<'_>,
+    ) -> Result<Option<u128>, TraceError> {
         if is_missing(field) {
             return Ok(None);
         }
@@ -228,7 +283,7 @@ impl Layout {
         let Some(Said { unit, .. }) = &self.said else {
             return at.number(column, field, MAX_CQI.into()).map(|cqi| Some(cqi.into()));
         };
-        let (power, one) = if what == What::Rates { (6, 1_000_000) } else { (15, PER_BIT) };
+        let (power, one) = if table.what == What::Rates { (6, 1_000_000) } else { (15, PER_BIT) };
         let number = Decimal::parse(field, at.comma).filter(|number| !number.negative);
         let value = number.and_then(|number| number.scaled(unit.bits, power));
         let most = 10_u128.pow(MOST) * one;
@@ -236,13 +291,18 @@ impl Layout {
             let most = (most / one / u128::from(unit.bits)).max(1);
             // A number with either sign has neither.
             let is_other = Decimal::parse(field, at.comma).is_none();
+            let aside = |option| table.source.aside(option);
             let hint = match Decimal::parse(field, !at.comma) {
-                Some(_) if is_other && at.comma => " with a decimal comma (--decimal)",
-                Some(_) if is_other => " with a decimal point (--decimal)",
-                _ if is_other && starts_as_number(field) => {
-                    " alone; the unit is that of the whole column (--unit)"
+                Some(_) if is_other => {
+                    let sign = if at.comma { "comma" } else { "point" };
+                    format!(" with a decimal {sign}{}", aside(ReadOption::Decimal))
                 }
-                _ => "",
+                _ if is_other && starts_as_number(field) => {
+                    let option = aside(ReadOption::Unit);
+                    format!(" alone; the unit is that of the whole column{option}")
+                }
+                _ if is_other && has_thousands(field) => " without signs between thousands".into(),
+                _ => String::new(),
             };
             let allowed = format!("a number from 0 to {most} {unit}{hint}");
             at.malformed(column, quote(field), allowed)
@@ -273,26 +333,58 @@ pub(super) fn starts_as_number(field: &str) -> bool {
     rest.len() < field.len() && rest.trim().starts_with(char::is_alphabetic)
 }
 
-/// The unit of the column `name` of rates or amounts.
-fn said(source: &Source<'_>, what: What, at: &At<'_>, name: &str) -> Result<Said, TraceError> {
+/// True for a unit of rates or amounts, perhaps in brackets.
+pub(super) fn is_unit(field: &str) -> bool {
+    spelled(bare(field)).is_some()
+}
+
+/// The name of a column with the unit that the line below the names gives it.
+pub(super) fn titled(name: &str, unit: &str) -> String {
+    let unit = bare(unit);
+    if unit.is_empty() { name.into() } else { format!("{name} ({unit})") }
+}
+
+/// A unit without brackets.
+fn bare(unit: &str) -> &str {
+    unit.trim_matches(['(', ')', '[', ']']).trim()
+}
+
+/// True for a number such as `1.234,5`.
+fn has_thousands(field: &str) -> bool {
+    let is_sign = |c: char| matches!(c, '.' | ',' | '\'' | ' ' | '\u{a0}' | '\u{202f}');
+    field.contains(is_sign) && field.chars().all(|c| c.is_ascii_digit() || is_sign(c))
+}
+
+/// The unit of the column of rates or amounts at `place`.
+fn said(
+    source: &Source<'_>,
+    what: What,
+    at: &At<'_>,
+    head: &Head,
+    place: usize,
+) -> Result<Said, TraceError> {
+    let (name, title) = (&head.names[place], &head.title(place));
     let rates = what == What::Rates;
+    let option = source.options.words.name(ReadOption::Unit);
     let examples = if rates {
-        "--unit with a unit of rates: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s"
+        format!("{option} with a unit of rates: bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s")
     } else {
-        "--unit with a unit of amounts: bit, kbit, Mbit, B, kB, MB"
+        format!("{option} with a unit of amounts: bit, kbit, Mbit, B, kB, MB")
     };
     let by = |unit: Unit, by: String| Ok(Said { unit, by });
-    match (source.options.unit, in_name(name, rates)) {
+    match (source.options.unit, in_name(title, rates)) {
         (Some(unit), Some(Spelled::Unit(other))) if unit.per_second == rates && unit != other => {
-            by(unit, format!("--unit, though its name says {other}"))
+            by(unit, format!("{option}, though its name says {other}"))
         }
-        (Some(unit), _) if unit.per_second == rates => by(unit, "--unit".into()),
+        (Some(unit), _) if unit.per_second == rates => by(unit, option),
         (Some(unit), _) => Err(at.malformed(name, format!("the unit {unit}"), examples)),
-        (None, Some(Spelled::Unit(unit))) => by(unit, "its name".into()),
+        (None, Some(Spelled::Unit(unit))) => {
+            by(unit, if head.units.is_empty() { "its name" } else { "the line of units" }.into())
+        }
         (None, Some(Spelled::Capitals)) => Err(at.malformed(
             name,
             "a unit in capitals",
-            format!("{examples} ({})", capitals(name)),
+            format!("{examples} ({})", capitals(title)),
         )),
         (None, None) => Err(at.malformed(name, "no unit in the name of the column", examples)),
     }

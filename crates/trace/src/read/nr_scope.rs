@@ -14,7 +14,7 @@ use super::super::error::quote;
 use super::super::pieces::PER_BIT;
 use super::super::rows::At;
 use super::super::table::{self, Record, nearest, place};
-use super::super::{Link, Repeated, Rnti, TraceError};
+use super::super::{Link, ReadOption, Repeated, Rnti, TraceError};
 use super::series::{Field, Fill, Series};
 use super::{Parsed, Source};
 use std::collections::BTreeMap;
@@ -53,8 +53,8 @@ impl Layout {
 pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, TraceError> {
     let (link, rnti) =
         (source.options.link.unwrap_or_default(), source.options.rnti.unwrap_or_default());
-    let clock = Some(Clock::new(None, TIME));
-    let mut series = Series::new(clock, Repeated::Sum, None, source.options.max_intervals);
+    let clock = Some(Clock::new(None, TIME, source.options.words.clone()));
+    let mut series = Series::new(clock, Repeated::Sum, None, source.options);
     let mut layout: Option<Layout> = None;
     let (mut others, mut terminals) = (0_u64, BTreeMap::<u16, u64>::new());
     let marks = table::each(reader, source.path, source.dialect, SIZE, |at, record| {
@@ -97,7 +97,8 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
     }
     if series.len() == 0 {
         let found = format!("no grant of the direction {}", link.name());
-        return Err(source.unusable(&found, "rows of it, or the other direction (--link)"));
+        let option = source.aside(ReadOption::Link);
+        return Err(source.unusable(&found, &format!("rows of it, or the other direction{option}")));
     }
     let mut notes: Vec<String> = series.begun().into_iter().chain(source.dialect.note()).collect();
     notes.push(format!(
@@ -106,7 +107,10 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
     ));
     notes.push(match rnti {
         Rnti::Sum if terminals.len() == 1 => format!("the log has one terminal, rnti {known}"),
-        Rnti::Sum => format!("{} terminals are added up, rnti {known} (--rnti)", terminals.len()),
+        Rnti::Sum => {
+            let option = source.aside(ReadOption::Rnti);
+            format!("{} terminals are added up, rnti {known}{option}", terminals.len())
+        }
         Rnti::One(rnti) => format!("rnti {rnti} of {known}"),
     });
     let row = source.options.interval.filter(|row| !row.is_zero());

@@ -5,7 +5,9 @@ use super::super::clock::Clock;
 use super::super::error::quote;
 use super::super::pieces::{PER_BYTE, Pieces};
 use super::super::rows::{At, Tally};
-use super::super::{Duration, Gaps, Repeated, Timeline, TraceError};
+use super::super::{
+    Duration, Gaps, ReadOption, ReadOptions, Repeated, Timeline, TraceError, Words,
+};
 use super::Source;
 
 /// Most rows of a table: a bound on memory (280 MB), since rows are kept until all are known.
@@ -30,6 +32,7 @@ pub(super) struct Series {
     repeated: Repeated,
     gaps: Option<Gaps>,
     most: usize,
+    words: Words,
     /// Time of the first row, and how the file writes it.
     first: Option<(i128, String)>,
     /// ns from the first row on.
@@ -64,13 +67,14 @@ impl Series {
         clock: Option<Clock>,
         repeated: Repeated,
         gaps: Option<Gaps>,
-        most: usize,
+        options: &ReadOptions,
     ) -> Self {
         Self {
             clock,
             repeated,
             gaps,
-            most: most.min(MOST_ROWS),
+            most: options.max_intervals.min(MOST_ROWS),
+            words: options.words.clone(),
             first: None,
             times: Vec::new(),
             values: Vec::new(),
@@ -114,7 +118,7 @@ impl Series {
         self.rows += 1;
         let Field { column, text } = field;
         if value.is_none() {
-            refuse_missing(at, column, text, self.gaps)?;
+            self.refuse_missing(at, column, text)?;
             self.missing.add(at.line);
         }
         if let (Some(clock), Some(time)) = (&mut self.clock, time) {
@@ -123,7 +127,8 @@ impl Series {
             let since = now - *first;
             let last = self.times.last().copied();
             if since < 0 || last.is_some_and(|last| since < i128::from(last)) {
-                let allowed = "a time that is not before that of the row before";
+                let allowed =
+                    "a time that is not before that of the row before; sort the rows by time";
                 return Err(at.malformed(clock.column(), quote(time), allowed));
             }
             if since > LONGEST {
@@ -145,11 +150,30 @@ impl Series {
         Ok(())
     }
 
+    /// Refuses a row without a value, if the option that decides on it says so.
+    fn refuse_missing(&self, at: &At<'_>, column: &str, field: &str) -> Result<(), TraceError> {
+        match self.gaps {
+            None | Some(Gaps::Error) => {
+                let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
+                let allowed = format!("a number; {} reads rows without one", self.repairs());
+                Err(at.malformed(column, found, allowed))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The repairs of gaps.
+    fn repairs(&self) -> String {
+        self.words.choice(ReadOption::Gaps, &["hold", "zero", "skip"])
+    }
+
     /// A row at the time of the one before.
     fn join(&mut self, at: &At<'_>, column: &str, value: Option<u128>) -> Result<(), TraceError> {
         self.shared.add(at.line);
         if self.repeated == Repeated::Error {
-            let allowed = "a time of its own, or --repeated mean, sum, last or first";
+            let repairs = ["mean", "sum", "last", "first"];
+            let repair = self.words.choice(ReadOption::Repeated, &repairs);
+            let allowed = format!("a time of its own, or {repair}");
             return Err(at.malformed(column, "the time of the row before", allowed));
         }
         let (Some(value), Some(last)) = (value, self.values.last_mut()) else { return Ok(()) };
@@ -226,10 +250,11 @@ impl Series {
         fill.source.ensure_length(pieces.duration().div_ceil(interval.as_nanos()))?;
         let (shortest, longest) = pieces.lengths();
         if shortest < longest || longest != interval.as_nanos() {
+            let option = self.words.aside(ReadOption::Row, " names another length");
             let edges = if pieces.fit(interval) {
-                "whose edges keep those of the rows"
+                "whose edges keep those of the rows".into()
             } else {
-                "which move the edges of rows and keep what they carry (--row names another length)"
+                format!("which move the edges of rows and keep what they carry{option}")
             };
             notes.push(format!(
                 "rows of {} to {} became intervals of {interval}, {edges}",
@@ -263,7 +288,8 @@ impl Series {
             let cell = &mut bytes[(time / interval) as usize];
             let more = u32::try_from(whole - note).ok().and_then(|more| cell.checked_add(more));
             *cell = more.ok_or_else(|| {
-                fill.source.unusable("an interval of 4 GB or more", "shorter intervals (--row)")
+                let allowed = format!("shorter intervals{}", fill.source.aside(ReadOption::Row));
+                fill.source.unusable("an interval of 4 GB or more", &allowed)
             })?;
             note = whole;
         }
@@ -298,7 +324,11 @@ impl Series {
             (None, Some(row)) => row.as_nanos(),
             (None, None) => {
                 let line = self.lines.first().map_or(1, |line| u64::from(*line));
-                let allowed = "two rows at different times, or one and its length (--row)";
+                let length = match self.words.aside(ReadOption::Row, "") {
+                    none if none.is_empty() => none,
+                    option => format!(", or one and its length{option}"),
+                };
+                let allowed = format!("two rows at different times{length}");
                 return Err(fill.at(line).malformed(clock.column(), "one row alone", allowed));
             }
         };
@@ -307,7 +337,8 @@ impl Series {
         if clock.is_assumed() && usual >= DOUBTED * 1_000_000_000 {
             let line = u64::from(self.lines[1]);
             let found = format!("rows {} apart if times are in s", Duration::from_nanos(usual));
-            let allowed = "--time-unit ms, us or ns, or s if they are";
+            let units = self.words.choice(ReadOption::TimeUnit, &["ms", "us", "ns"]);
+            let allowed = format!("{units}, or s if they are");
             return Err(fill.at(line).malformed(clock.column(), found, allowed));
         }
         Ok(steps)
@@ -336,12 +367,14 @@ impl Series {
                 let column = self.clock.as_ref().map_or("time", Clock::column);
                 let found =
                     format!("a row {step} after the one before, where {usual_step} is usual");
-                let allowed = "rows without gaps, or --gaps hold, zero or skip";
+                let allowed = format!("rows without gaps, or {}", self.repairs());
                 return Err(fill.at(line).malformed(column, found, allowed));
             }
-            Some(Gaps::Zero) => "the rest of the time carries nothing",
-            Some(Gaps::Skip) => "the rest of the time is left out",
-            Some(Gaps::Hold) | None => "the value before it holds (--gaps)",
+            Some(Gaps::Zero) => "the rest of the time carries nothing".into(),
+            Some(Gaps::Skip) => "the rest of the time is left out".into(),
+            Some(Gaps::Hold) | None => {
+                format!("the value before it holds{}", self.words.aside(ReadOption::Gaps, ""))
+            }
         };
         notes.push(format!(
             "line {line}: {count} of {} rows come after more than twice the usual step of \
@@ -410,23 +443,7 @@ fn median(steps: &[u64]) -> u64 {
 
 /// Length of a row of a table without times.
 fn row_length(row: Option<Duration>, source: &Source<'_>) -> Result<u64, TraceError> {
-    let allowed = "the length of a row (--row), or the column of its time (--time-column)";
-    row.map(Duration::as_nanos).ok_or_else(|| source.unusable("no length of a row", allowed))
-}
-
-/// The missing part, for the option that decides on it.
-fn refuse_missing(
-    at: &At<'_>,
-    column: &str,
-    field: &str,
-    gaps: Option<Gaps>,
-) -> Result<(), TraceError> {
-    match gaps {
-        None | Some(Gaps::Error) => {
-            let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
-            let allowed = "a number; --gaps hold, zero or skip reads rows without one";
-            Err(at.malformed(column, found, allowed))
-        }
-        Some(_) => Ok(()),
-    }
+    let [row_option, time] = [ReadOption::Row, ReadOption::TimeColumn].map(|o| source.aside(o));
+    let allowed = format!("the length of a row{row_option}, or the column of its time{time}");
+    row.map(Duration::as_nanos).ok_or_else(|| source.unusable("no length of a row", &allowed))
 }

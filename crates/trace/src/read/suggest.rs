@@ -2,15 +2,15 @@
 //! it.
 
 use super::super::clock::{self, Named, is_instant};
-use super::super::error::{SINGLE_BYTES, in_utf8, quote, shell};
+use super::super::error::{SINGLE_BYTES, in_utf8, quote};
 use super::super::number::Decimal;
 use super::super::rows::is_control;
 use super::super::table::{Splitter, is_value};
 use super::super::unit::{Spelled, in_name};
-use super::super::{FileFormat, ReadOptions, TraceError};
+use super::super::words::Given;
+use super::super::{FileFormat, ReadOption, ReadOptions, TraceError};
 use super::Source;
-use super::columns::starts_as_number;
-use std::path::Path;
+use super::columns::{is_unit, starts_as_number, titled};
 
 /// Most columns that are listed.
 const LISTED: usize = 40;
@@ -57,15 +57,21 @@ pub(super) fn unplaced(source: &Source<'_>, head: &[u8]) -> TraceError {
         return source.unusable(&found, "a table with at least two rows");
     }
     let same = first.len() > 1 && [second.len(), third.len()] == [first.len(); 2];
-    if has_names && same && values(&second) == 0 && values(&third) > 0 {
+    let has_units = has_names && same && second.iter().any(|field| is_unit(field));
+    if has_names && !has_units && same && values(&second) == 0 && values(&third) > 0 {
         let found = format!("two lines of names before the numbers, {} second", listed(&second));
-        return source.unusable(&found, "one line of names, with the units in it");
+        return source.unusable(&found, "one line of names, with the units in it or below it");
     }
-    let sample = if has_names { &second } else { &first };
+    let sample = match (has_units, has_names) {
+        (true, _) => &third,
+        (false, true) => &second,
+        (false, false) => &first,
+    };
     let has_numbers = values(sample) > 0 || sample.iter().any(|field| starts_as_number(field));
     if first.len() < 2 || sample.len() != first.len() || !has_numbers {
         let names = FileFormat::ALL.map(FileFormat::name).join(", ");
-        let allowed = format!("one of {names}; if it is one of them, name it (--from)");
+        let option = source.aside(ReadOption::Format);
+        let allowed = format!("one of {names}; if it is one of them, name it{option}");
         return source.unusable("no format that is known by its first line", &allowed);
     }
     let names: Vec<String> = if has_names {
@@ -73,11 +79,18 @@ pub(super) fn unplaced(source: &Source<'_>, head: &[u8]) -> TraceError {
     } else {
         (1..=first.len()).map(|number| number.to_string()).collect()
     };
-    let found = format!("a table with the columns {}", listed(&names));
-    source.unusable(
-        &found,
-        &format!("the names of two of them: {}", command(source.path, &names, sample, comma)),
-    )
+    let titles: Vec<String> = match has_units {
+        true => names.iter().zip(&second).map(|(name, unit)| titled(name, unit)).collect(),
+        false => names.clone(),
+    };
+    let guess = guess(Columns { names: &names, titles: &titles, sample, comma });
+    TraceError::Unnamed {
+        path: source.path.into(),
+        found: format!("a table with the columns {}", listed(&names)),
+        allowed: format!("the names of two of them: {}", guess.call(source)),
+        guess: guess.owned(),
+        columns: names,
+    }
 }
 
 /// The first three rows of a table, empty where it has fewer; none if a quote does not end.
@@ -96,16 +109,20 @@ fn first_rows(source: &Source<'_>, head: &[u8]) -> Option<[Vec<String>; 3]> {
 /// The refusal of a table of bytes whose rows have no length, with the command that reads it by its
 /// times if it has any.
 pub(super) fn no_interval(source: &Source<'_>, head: &[u8]) -> TraceError {
-    let row = "the length of a row, which the format bytes does not say (--row)";
-    let [names, sample, _] = first_rows(source, head).unwrap_or_default();
-    let has_times = names.len() == sample.len() && time_column(&names, &sample).is_some();
-    let allowed = if has_times {
-        let command = command(source.path, &names, &sample, source.dialect.comma);
-        format!("{row}, or the names of two columns: {command}")
-    } else {
-        row.into()
+    let option = source.aside(ReadOption::Row);
+    let row = format!("the length of a row, which the format bytes does not say{option}");
+    let [columns, sample, _] = first_rows(source, head).unwrap_or_default();
+    let has_times = columns.len() == sample.len() && time_column(&columns, &sample).is_some();
+    let comma = source.dialect.comma;
+    let (names, sample) = (&columns, &sample);
+    let guess = has_times.then(|| guess(Columns { names, titles: names, sample, comma }));
+    let (path, found) = (source.path.into(), "no interval".into());
+    let allowed = match &guess {
+        Some(guess) => format!("{row}, or the names of two columns: {}", guess.call(source)),
+        None => row,
     };
-    source.unusable("no interval", &allowed)
+    let guess = guess.map(|guess| guess.owned()).unwrap_or_default();
+    TraceError::Unnamed { path, found, allowed, columns, guess }
 }
 
 /// The options for a table of CQIs with a column of times, which they then name.
@@ -129,48 +146,72 @@ fn listed(names: &[String]) -> String {
     all.join(", ")
 }
 
-/// A command that reads the table, with the columns that look right.
-fn command(path: &Path, names: &[String], sample: &[String], comma: bool) -> String {
-    let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+/// Options that read a table.
+struct Guess<'a> {
+    options: Vec<Given<'a>>,
+    /// No name says the unit, which is the last of them.
+    is_unit_open: bool,
+}
+
+impl Guess<'_> {
+    /// What reads the table with them.
+    fn call(&self, source: &Source<'_>) -> String {
+        let path = source.path.display().to_string();
+        let call = source.options.words.call(&path, &self.options);
+        format!("{call}{}", if self.is_unit_open { " (or the unit that it has)" } else { "" })
+    }
+
+    fn owned(&self) -> Vec<(ReadOption, String)> {
+        self.options.iter().map(|given| (given.option, given.value.into())).collect()
+    }
+}
+
+/// The columns of a table: their names, these with their units, and the first row.
+struct Columns<'a> {
+    names: &'a [String],
+    titles: &'a [String],
+    sample: &'a [String],
+    comma: bool,
+}
+
+/// Options that read the table, with the columns that look right.
+fn guess(columns: Columns<'_>) -> Guess<'_> {
+    let Columns { names, titles, sample, comma } = columns;
+    let lower: Vec<String> = titles.iter().map(|name| name.to_lowercase()).collect();
     let is_number = |at: &usize| Decimal::parse(&sample[*at], comma).is_some();
     let all = || 0..names.len();
     let has = |at: usize, words: &[&str]| words.iter().any(|word| lower[at].contains(word));
-    let time = time_column(names, sample).or_else(|| all().find(is_number)).unwrap_or(0);
+    let time = time_column(titles, sample).or_else(|| all().find(is_number)).unwrap_or(0);
     // Numbers first; a rate whose first value is missing still has its name.
     let texts = || all().filter(|&at| at != time && !is_number(&at));
     let others = || all().filter(|&at| at != time).filter(is_number).chain(texts());
     let is_rate = |at: &usize| {
-        matches!(in_name(&names[*at], true), Some(Spelled::Unit(_)))
+        matches!(in_name(&titles[*at], true), Some(Spelled::Unit(_)))
             || has(*at, &["rate", "throughput", "tput", "bandwidth", "capacity", "bps"])
     };
     let is_amount = |at: &usize| {
-        matches!(in_name(&names[*at], false), Some(Spelled::Unit(_)))
+        matches!(in_name(&titles[*at], false), Some(Spelled::Unit(_)))
             || has(*at, &["bytes", "bits", "size", "tbs"])
     };
     let down = |at: &usize| has(*at, &["dl", "down", "rx"]);
     let rate = others().filter(is_rate).find(down).or_else(|| others().find(is_rate));
     let amount = others().filter(is_amount).find(down).or_else(|| others().find(is_amount));
     let (option, value, rates, unit) = match (rate, amount) {
-        (None, Some(amount)) => ("--amount-column", amount, false, "B"),
+        (None, Some(amount)) => (ReadOption::AmountColumn, amount, false, "B"),
         (rate, _) => {
-            ("--rate-column", rate.or_else(|| others().next()).unwrap_or(time), true, "Mbit/s")
+            let value = rate.or_else(|| others().next()).unwrap_or(time);
+            (ReadOption::RateColumn, value, true, "Mbit/s")
         }
     };
-    // A value with a leading dash looks like an option, unless it is part of its own.
-    let named = |option: &str, name: &str| {
-        let between = if name.starts_with('-') { '=' } else { ' ' };
-        format!("{option}{between}{}", shell(name))
-    };
-    let mut text = format!(
-        "justfull trace info {} {} {}",
-        shell(&path.display().to_string()),
-        named("--time-column", &names[time]),
-        named(option, &names[value])
-    );
-    if !matches!(in_name(&names[value], rates), Some(Spelled::Unit(_))) {
-        text.push_str(&format!(" --unit {unit} (or the unit that it has)"));
+    let mut options = vec![
+        Given { option: ReadOption::TimeColumn, value: &names[time] },
+        Given { option, value: &names[value] },
+    ];
+    let is_unit_open = !matches!(in_name(&titles[value], rates), Some(Spelled::Unit(_)));
+    if is_unit_open {
+        options.push(Given { option: ReadOption::Unit, value: unit });
     }
-    text
+    Guess { options, is_unit_open }
 }
 
 /// The column that holds times, by its first value or its name.

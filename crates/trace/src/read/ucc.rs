@@ -10,12 +10,13 @@
 //! may have been able to carry more.
 
 use super::super::clock::{days, iso};
-use super::super::error::{quote, shell};
+use super::super::error::quote;
 use super::super::format::LOG_TIMES;
 use super::super::number::{Decimal, is_missing};
 use super::super::rows::{At, Tally, digits};
 use super::super::table::{self, Record};
-use super::super::{Column, Duration, Gaps, Idle, Repeated, TraceError};
+use super::super::words::Given;
+use super::super::{Column, Duration, Gaps, Idle, ReadOption, Repeated, TraceError, Words};
 use super::{Parsed, Source};
 use std::io::Read;
 
@@ -49,7 +50,12 @@ struct Places {
 }
 
 impl Places {
-    fn find(at: &At<'_>, header: &Record<'_>, column: Column) -> Result<Self, TraceError> {
+    fn find(
+        at: &At<'_>,
+        header: &Record<'_>,
+        column: Column,
+        words: &Words,
+    ) -> Result<Self, TraceError> {
         let names: Vec<String> = header.iter().map(str::to_ascii_lowercase).collect();
         let place = |name: &str| names.iter().position(|column| column == name);
         let first = |names: &[&str]| names.iter().find_map(|name| place(name));
@@ -63,16 +69,16 @@ impl Places {
         };
         let time = first(&LOG_TIMES).ok_or_else(|| missing("Timestamp"))?;
         let value = first(column.names()).ok_or_else(|| missing(value))?;
-        let own = |index: usize| shell(header.get(index));
+        let columns = [
+            Given { option: ReadOption::TimeColumn, value: header.get(time) },
+            Given { option: ReadOption::RateColumn, value: header.get(value) },
+            Given { option: ReadOption::Unit, value: "kbit/s" },
+        ];
         Ok(Self {
             time,
             dated: place(LOG_TIMES[0]).is_some(),
             value,
-            other_times: format!(
-                "--time-column {} --rate-column {} --unit kbit/s",
-                own(time),
-                own(value)
-            ),
+            other_times: words.given(&columns),
             cqi: place(CQI),
             state: place(STATE),
             measured: place(MEASURED),
@@ -114,6 +120,7 @@ struct Log {
     gaps: Gaps,
     idle: Idle,
     most: u64,
+    words: Words,
     places: Option<Places>,
     seconds: Vec<Second>,
     found: Tallies,
@@ -123,7 +130,7 @@ impl Log {
     fn take(&mut self, at: At<'_>, record: &Record<'_>) -> Result<(), TraceError> {
         let column = self.column.in_log();
         let Some(places) = &self.places else {
-            self.places = Some(Places::find(&at, record, self.column)?);
+            self.places = Some(Places::find(&at, record, self.column, &self.words)?);
             return Ok(());
         };
         self.found.rows += 1;
@@ -167,7 +174,10 @@ impl Log {
             return Err(at.malformed(
                 self.column.in_log(),
                 found,
-                "a value for each second, or a repair (hold, zero, skip)",
+                format!(
+                    "a value for each second, or {}",
+                    self.words.choice(ReadOption::Gaps, &["hold", "zero", "skip"])
+                ),
             ));
         }
         Ok(())
@@ -209,7 +219,10 @@ impl Log {
                 return Err(at.malformed(
                     "Timestamp",
                     "a second that is already there",
-                    "each second once, or a repair (last, first, mean)",
+                    format!(
+                        "each second once, or {}",
+                        self.words.choice(ReadOption::Repeated, &["last", "first", "mean"])
+                    ),
                 ));
             }
             Repeated::Last => *last = Second { line: last.line, ..row },
@@ -322,11 +335,13 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
         repairs.idle.unwrap_or_default(),
     );
     if repeated == Repeated::Sum {
-        let allowed = "last, first, mean or error: a second of a phone log has one rate";
-        return Err(source.unusable("repeated rows to be added up", allowed));
+        let repairs = ["last", "first", "mean", "error"];
+        let repairs = source.options.words.choice(ReadOption::Repeated, &repairs);
+        let allowed = format!("{repairs}: a second of a phone log has one rate");
+        return Err(source.unusable("repeated rows to be added up", &allowed));
     }
-    let (seconds, found) = (Vec::new(), Tallies::default());
-    let mut log = Log { column, repeated, gaps, idle, most, places: None, seconds, found };
+    let (seconds, found, words) = (Vec::new(), Tallies::default(), source.options.words.clone());
+    let mut log = Log { column, repeated, gaps, idle, most, words, places: None, seconds, found };
     let marks = table::each(reader, source.path, source.dialect, column.in_log(), |at, record| {
         log.take(at, record)
     })?;
@@ -340,9 +355,10 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
     let (values, cqis) = log.laid_out(source)?;
     if values.iter().all(Option::is_none) {
         let found = format!("no second with a {}", column.in_log());
+        let keep = source.options.words.choice(ReadOption::Idle, &["keep"]);
         return Err(source.unusable(
             &found,
-            "some second in which the phone was not idle, or idle rows kept (idle = keep)",
+            &format!("some second in which the phone was not idle, or idle rows kept ({keep})"),
         ));
     }
     let notes = log.notes();
