@@ -120,8 +120,8 @@ impl Target {
     }
 }
 
-/// The path of the first field of the campaign `text` that has a wrong value; none if `text` is no
-/// TOML or has a field of another name.
+/// The path of the first field of the campaign `text` that has a wrong value, or of the table that
+/// has a field of an unknown name; none if `text` is no TOML or the fault is at its top.
 fn path_of(text: &str) -> Option<String> {
     let error = text.parse::<Table>().ok()?.try_into::<CampaignFile>().err()?.to_string();
     let path = error.lines().find_map(|line| line.strip_prefix("in `")?.strip_suffix('`'))?;
@@ -145,7 +145,7 @@ impl CampaignFile {
                 allowed = "a value: the field is required".into();
                 found = "nothing".into();
             } else if let Some(key) = between(&found, "unknown field `") {
-                field = format!(", {key}");
+                field.push_str(&format!("{}{key}", if field.is_empty() { ", " } else { "." }));
                 let names: Vec<&str> = allowed.split('`').skip(1).step_by(2).collect();
                 let near: Vec<String> =
                     near(key, &names).iter().map(|name| format!("`{name}`")).collect();

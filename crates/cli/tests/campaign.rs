@@ -164,7 +164,7 @@ fn jobs_are_listed_and_mistakes_told() {
     assert!(said.contains(line) && said.ends_with("; did you mean `seeds`?\n"), "{said}");
     let target = "\n[target]\nmetirc = \"delay.p99\"\nflow = \"call\"\nwithin = \"5%\"\nmost = 9\n";
     let said = mistyped("bad.toml", format!("{TEXT}{target}"));
-    assert!(said.contains(", metirc: found an unknown field"), "{said}");
+    assert!(said.contains(", target.metirc: found an unknown field"), "{said}");
     assert!(said.ends_with("did you mean `metric`?\n") && said.lines().count() == 1, "{said}");
     assert!(!folder.path().join("results").exists(), "nothing is half written");
 }
