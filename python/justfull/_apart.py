@@ -23,8 +23,9 @@ from justfull import _native
 from justfull.errors import ArgumentError
 from justfull.own import Method
 
-Place = tuple[str, str, str | None]
-"""The campaign's file, the dataset's folder and the folder of traces."""
+Place = tuple[str, str, str | None, bool]
+"""The campaign's file, the dataset's folder, the folder of traces, and whether plugins are
+loaded."""
 
 Job = tuple[str, int, int]
 """A case by its name, and a seed twice: first and last of a stretch."""

@@ -146,6 +146,7 @@ def campaign(
     retry: bool = False,
     progress: Progress = None,
     data: str | os.PathLike[str] | None = None,
+    plugins: bool = False,
 ) -> Dataset:
     """Makes the missing jobs of a campaign's dataset, and returns the dataset.
 
@@ -159,16 +160,24 @@ def campaign(
     Each job of a method in Python is made in a process of its own: an exception, or the end of the
     process, is the failure of this job alone.
 
+    With `plugins` the plugins that the file names are loaded, here and on the workers; their code
+    runs with your rights.
+
     Raises ScenarioError and ArgumentError for a wrong file, OSError for the disk, VersionError for
     a worker with another version, WorkerError for a part that no worker could make.
     """
     source = Path(file).absolute()
     folder = Path(out).absolute() if out else Path("results/campaign", source.stem).absolute()
     traces = os.fspath(data) if data is not None else os.environ.get("JUSTFULL_DATA")
-    native = _native.Campaign(os.fspath(source), os.fspath(folder), traces or None)
+    place: Place = (os.fspath(source), os.fspath(folder), traces or None, plugins)
+    native = _native.Campaign(*place)
+    if native.plugins and not plugins:
+        library = os.fspath(native.plugins[0])
+        allowed = f"True, by which the code of {library} runs with your rights"
+        raise ArgumentError(f"plugins: found False, allowed is {allowed}",
+                            field="plugins", found="False", allowed=allowed)
     native.open(retry)
     try:
-        place = (os.fspath(source), os.fspath(folder), traces or None)
         if native.python:
             with Maker(place) as maker:
                 maker.start()  # raises what is wrong, before the first job
@@ -187,9 +196,9 @@ def campaign(
 
 
 @lru_cache(maxsize=4)
-def _known(source: str, folder: str, traces: str | None) -> _native.Campaign:
+def _known(source: str, folder: str, traces: str | None, plugins: bool) -> _native.Campaign:
     """A worker reads a campaign once, and again when its caller knows other cases."""
-    return _native.Campaign(source, folder, traces)
+    return _native.Campaign(source, folder, traces, plugins)
 
 
 def _version() -> tuple[str, str]:

@@ -54,6 +54,17 @@ def test_a_limiter_in_c_gives_the_rows_of_drql_with_its_own_settings(tmp_path: P
     assert refused.value.field == "plugin"
     with pytest.raises(jf.ArgumentError, match="a plugin and a limiter"):
         jf.Method("Mine", plugin=library, limiter=MyDrql)
+    with pytest.raises(jf.ScenarioError, match="allowed is `settings` of a Method with that"):
+        cell.set({"plugin.Mine.growth": 2})
+
+    file = tmp_path / "c.toml"
+    file.write_text('scenarios = ["voip-over-lte"]\nmethods = ["DRQL", "Mine"]\nseeds = 1\n'
+                    '[set]\nduration = "11s"\n[plugin.Mine]\nfile = "drql.so"\n')
+    with pytest.raises(jf.ArgumentError, match="plugins: found False, allowed is True") as refused:
+        jf.campaign(file, tmp_path / "out", progress=False)
+    assert refused.value.field == "plugins" and not (tmp_path / "out").exists()
+    dataset = jf.campaign(file, tmp_path / "out", plugins=True, progress=False)
+    assert (dataset.tally["done"], dataset.tally["failed"]) == (2, [])
 
 
 def test_a_limiter_in_python_costs_less_a_packet_than_250_calls_in_python() -> None:

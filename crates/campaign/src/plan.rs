@@ -6,7 +6,7 @@ use crate::file::{CampaignFile, PluginMethod, PythonMethod, Target};
 use crate::{SOURCE, VERSION};
 use justfull_base::Duration;
 use justfull_lab::plugin::own_limiter;
-use justfull_plugin::{Plugin, sha256_of};
+use justfull_plugin::{Plugin, PluginError, sha256_of};
 use justfull_report::export::outputs::as_file_name;
 use justfull_run::WorldConfig;
 use justfull_scenario::{
@@ -272,20 +272,31 @@ impl Campaign {
     /// SHA-256 of the library of each method with a plugin.
     fn hashes_of_plugins(&self, file: &Path) -> Result<BTreeMap<String, String>, Failure> {
         let hash = |(name, method): (&String, &PluginMethod)| {
-            let hash = sha256_of(&method.file).map_err(|error| {
-                let found = format!("{}: {}", error.file, error.found);
-                Failure::wrong(file, &format!("plugin.{name}.file"), &found, &error.allowed)
-            })?;
+            let hash = sha256_of(&method.file).map_err(|error| no_plugin(file, name, &error))?;
             Ok((name.clone(), hash))
         };
         self.plugins.iter().map(hash).collect()
     }
 
-    /// Gives the method called `name` the limiter of `plugin` in each scenario.
+    /// Loads its plugins, whose code runs with the user's rights, and gives each method its
+    /// limiter.
     ///
     /// # Errors
-    /// The campaign or a scenario gives `plugin` a wrong setting.
-    pub fn install(&mut self, name: &str, plugin: &Plugin) -> Result<(), Failure> {
+    /// A file is no plugin, or the campaign or a scenario gives one a wrong setting.
+    pub fn load_plugins(&mut self) -> Result<Vec<Plugin>, Failure> {
+        let mut all = Vec::new();
+        for (name, method) in self.plugins.clone() {
+            let mut plugin =
+                Plugin::load(&method.file).map_err(|error| no_plugin(&self.file, &name, &error))?;
+            plugin.name.clone_from(&name);
+            self.install(&name, &plugin)?;
+            all.push(plugin);
+        }
+        Ok(all)
+    }
+
+    /// Gives the method called `name` the limiter of `plugin` in each scenario.
+    fn install(&mut self, name: &str, plugin: &Plugin) -> Result<(), Failure> {
         let own = own_limiter(plugin);
         for scenario in &mut self.scenarios {
             let done = scenario.install(name, &own);
@@ -300,7 +311,7 @@ impl Campaign {
         let Some(name) = self.plugins.keys().find(|name| !self.installed.contains(*name)) else {
             return Ok(());
         };
-        let allowed = "a run by `justfull campaign run --plugins`";
+        let allowed = "a run by `justfull campaign run --plugins` or `campaign(plugins=True)`";
         Err(Failure::wrong(&self.file, &format!("plugin.{name}"), "a plugin", allowed))
     }
 
@@ -346,6 +357,12 @@ impl Campaign {
         (self.cases, self.indices) = (cases, indices);
         Ok(())
     }
+}
+
+/// The failure of the plugin of the method `name` in the campaign `file`.
+fn no_plugin(file: &Path, name: &str, error: &PluginError) -> Failure {
+    let found = format!("{}: {}", error.file, error.found);
+    Failure::wrong(file, &format!("plugin.{name}.file"), &found, &error.allowed)
 }
 
 /// Most bytes in the name of a folder of parts.

@@ -107,23 +107,14 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
 
 /// Loads the plugins of `campaign`, if the user allows it.
 fn loaded(args: &MakeArgs, campaign: &mut Campaign) -> Result<Vec<Plugin>, Failure> {
-    let named: Vec<(String, PathBuf)> =
-        campaign.plugins.iter().map(|(name, method)| (name.clone(), method.file.clone())).collect();
-    let mut all = Vec::new();
-    for (name, file) in named {
-        let field = format!("{}: plugin.{name}", campaign.file.display());
-        if !args.plugins {
-            let file = file.display();
-            return Err(Failure::Usage(format!(
-                "{field}: found {file}, allowed with --plugins: its code runs with your rights"
-            )));
-        }
-        let mut plugin = plugins::load(&file, &field)?;
-        plugin.name.clone_from(&name);
-        campaign.install(&name, &plugin).map_err(|e| Failure::usage(&e))?;
-        all.push(plugin);
+    if let (false, Some((name, method))) = (args.plugins, campaign.plugins.iter().next()) {
+        let (campaign, file) = (campaign.file.display(), method.file.display());
+        return Err(Failure::Usage(format!(
+            "{campaign}: plugin.{name}: found {file}, allowed with --plugins: its code runs with \
+             your rights"
+        )));
     }
-    Ok(all)
+    campaign.load_plugins().map_err(|e| Failure::usage(&e))
 }
 
 fn make(args: &MakeArgs, campaign: &mut Campaign, folder: Option<PathBuf>) -> Result<(), Failure> {

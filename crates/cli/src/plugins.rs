@@ -17,11 +17,6 @@ pub(crate) struct Plugins {
     base: String,
 }
 
-/// The plugin in `file`, which `field` names.
-pub(crate) fn load(file: &Path, field: &str) -> Result<Plugin, Failure> {
-    Plugin::load(file).map_err(|error| Failure::Usage(format!("{field}: {error}")))
-}
-
 /// A plugin for `check`.
 #[derive(Serialize)]
 pub(crate) struct Shown<'a> {
@@ -59,7 +54,8 @@ impl Plugins {
     pub(crate) fn load(args: &PluginArgs) -> Result<Self, Failure> {
         let mut loaded: Vec<Plugin> = Vec::new();
         for file in &args.plugins {
-            let plugin = load(file, "--plugin")?;
+            let plugin =
+                Plugin::load(file).map_err(|error| Failure::Usage(format!("--plugin: {error}")))?;
             let shipped = MethodLibrary::shipped();
             let twice = loaded.iter().any(|other| other.name.eq_ignore_ascii_case(&plugin.name));
             if twice || shipped.find(&plugin.name).is_some() {

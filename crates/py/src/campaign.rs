@@ -70,13 +70,25 @@ fn not_open() -> PyErr {
 
 #[pymethods]
 impl Campaign {
-    /// Reads the campaign in `file`; its dataset is in the folder `out`.
+    /// Reads the campaign in `file`; its dataset is in the folder `out`. With `plugins` it loads
+    /// them.
     #[new]
-    #[pyo3(signature = (file, out, data=None))]
-    fn new(py: Python<'_>, file: PathBuf, out: PathBuf, data: Option<PathBuf>) -> PyResult<Self> {
-        let campaign = py
-            .detach(|| justfull_campaign::Campaign::load(&file, data))
-            .map_err(|failure| errors::campaign(py, &failure))?;
+    #[pyo3(signature = (file, out, data=None, plugins=false))]
+    fn new(
+        py: Python<'_>,
+        file: PathBuf,
+        out: PathBuf,
+        data: Option<PathBuf>,
+        plugins: bool,
+    ) -> PyResult<Self> {
+        let read = || {
+            let mut campaign = justfull_campaign::Campaign::load(&file, data)?;
+            if plugins {
+                campaign.load_plugins()?;
+            }
+            Ok(campaign)
+        };
+        let campaign = py.detach(read).map_err(|failure| errors::campaign(py, &failure))?;
         let (dataset, batches) = (Arc::default(), Mutex::default());
         Ok(Self { campaign: Arc::new(campaign), path: out, dataset, batches })
     }
@@ -94,6 +106,12 @@ impl Campaign {
         python
             .map(|(name, of)| (name.clone(), of.file.clone(), of.class.clone(), of.base.clone()))
             .collect()
+    }
+
+    /// The libraries of its methods with a plugin.
+    #[getter]
+    fn plugins(&self) -> Vec<PathBuf> {
+        self.campaign.plugins.values().map(|of| of.file.clone()).collect()
     }
 
     /// Most seconds of CPU that a job may take.

@@ -53,6 +53,9 @@ fn in_words_of_python(error: &ScenarioError) -> ScenarioError {
     if let Some(argument) = argument {
         error.field = argument.into();
     }
+    if error.field.starts_with("plugin.") && error.allowed.contains("--plugin") {
+        error.allowed = "`settings` of a Method with that plugin".into();
+    }
     if error.set_by == "--set" {
         error.set_by = "set()".into();
     }
