@@ -90,7 +90,7 @@ pub fn chosen(
     if curves.is_empty() {
         return Err(nothing(folders));
     }
-    let (x_label, y_label) = labels(folders, kind, quantity, page.is_some());
+    let (x_label, y_label) = labels(folders, kind, quantity);
     let (x_range, y_range, stroke) = match kind {
         Kind::Line { .. } => (Range::Around, Range::Amounts, Stroke::Joined),
         Kind::Series { y, .. } if y.unit == "ms" => (Range::Amounts, Range::Times, Stroke::Lines),
@@ -120,31 +120,18 @@ pub fn chosen(
 
 const INTERVALS: &str = "Means over seeds; bars are 95 % confidence intervals by Student's t.";
 
-/// The labels of both axes of a figure of curves, in words for a paper.
-fn labels(folders: &[Folder], kind: Kind, quantity: &str, in_words: bool) -> (String, String) {
-    let quantity_of = |name: &str, unit: &str| match in_words {
-        true => words::of_quantity(name, unit),
-        false => format!("{}, {unit}", crate::read::short(name)),
-    };
-    let label = |column: &Column<Runs>| quantity_of(column.name, column.unit);
-    let time = match in_words {
-        true => words::of_time(quantity),
-        false => format!("{quantity}, ms"),
-    };
-    let share = |text: &str| if in_words { text.replacen('s', "S", 1) } else { text.to_owned() };
+/// The labels of both axes of a figure of curves, in words.
+fn labels(folders: &[Folder], kind: Kind, quantity: &str) -> (String, String) {
+    let time = words::of_time(quantity);
     match kind {
         Kind::Line { y } => {
             let swept = folders.iter().find_map(Folder::swept).unwrap_or_default();
-            let name = if in_words { words::of_setting(&swept) } else { words::with_unit(&swept) };
-            (name, label(y))
+            (words::of_setting(&swept), words::of_column(y))
         }
-        Kind::Points { x, y } => (label(x), label(y)),
-        Kind::Series { y, .. } => {
-            let time = if in_words { "Time (s)" } else { "time, s" };
-            (time.to_owned(), quantity_of(y.name, y.unit))
-        }
-        Kind::Cdf => (time, share("share at or below")),
-        _ => (time, share("share above")),
+        Kind::Points { x, y } => (words::of_column(x), words::of_column(y)),
+        Kind::Series { y, .. } => ("Time (s)".into(), words::of_quantity(y.name, y.unit)),
+        Kind::Cdf => (time, "Share at or below".into()),
+        _ => (time, "Share above".into()),
     }
 }
 
@@ -441,7 +428,7 @@ mod tests {
             assert_eq!(figure.svg.contains("CoDel"), codel, "{}", figure.title);
         }
         let line = chosen(&folders, Kind::Line { y }, "delay", None).expect("a sweep");
-        assert_eq!(line.title, "delay.p99, ms over limit, kB");
+        assert_eq!(line.title, "99th percentile of delay (ms) over Limit (kB)");
     }
 
     #[test]

@@ -80,13 +80,6 @@ pub fn of_setting(name: &str) -> String {
     named(&spelt(stem), unit)
 }
 
-/// `rlc.queue.limit, kB` for the swept setting `rlc.queue.limit_kB`.
-#[must_use]
-pub fn with_unit(name: &str) -> String {
-    let (stem, unit) = parts(name);
-    unit.map_or_else(|| name.to_owned(), |unit| format!("{stem}, {unit}"))
-}
-
 /// `RLC queue limit 100 kB` for the point `rlc.queue.limit_kB = 100` of a sweep; settings of a grid
 /// are joined by commas.
 #[must_use]
@@ -172,8 +165,6 @@ mod tests {
         ] {
             assert_eq!(of_setting(name), words);
         }
-        assert_eq!(with_unit("rlc.queue.limit_kB"), "rlc.queue.limit, kB");
-        assert_eq!(with_unit("mac.ues"), "mac.ues");
         assert_eq!(of_time("delay"), "Delay (ms)");
         assert_eq!(of_point("interval_ms = 10"), "interval 10 ms");
         let grid = "rlc.queue.limit_kB=100; mac.ues=4";

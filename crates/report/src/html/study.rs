@@ -113,10 +113,6 @@ impl Study<'_> {
                     Kind::Points { x, y } => format!("{}-{}", alias(y), alias(x)),
                     _ => return None,
                 };
-                if let (Kind::Line { y }, Some(swept)) = (kind, folder.swept()) {
-                    let (y, x) = (words::of_column(y), words::of_setting(&swept));
-                    figure.title = format!("{y} over {x}");
-                }
                 figure.id = format!("flow-{number}-{name}");
                 Some(figure)
             })
