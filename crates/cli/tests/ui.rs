@@ -206,17 +206,64 @@ fn a_dropped_trace_becomes_a_channel_and_an_unreadable_one_leaves_no_file() {
     assert_eq!(status, 400, "another trace of that name: {body}");
     let (status, body) = page.own("POST", "/api/trace/drive.csv", "time_s,rate\n0,1\n1,2\n");
     assert_eq!(status, 400, "{body}");
-    assert!(body.contains("justfull trace info drive.csv --time-column time_s"), "{body}");
+    let refused: Value = serde_json::from_str(&body).expect("an answer of JSON");
+    let said = "drive.csv: found a table with the columns `time_s`, `rate`, allowed is the names of \
+                two of them: time_column = \"time_s\", rate_column = \"rate\", rate_unit = \"Mbit/s\"";
+    assert!(refused["error"].as_str().expect("a text").starts_with(said), "{body}");
+    assert_eq!(refused["columns"], json!(["time_s", "rate"]));
+    let keys = json!({ "time_column": "time_s", "rate_column": "rate", "rate_unit": "Mbit/s" });
+    assert_eq!(refused["keys"], keys);
+    for (keys, told) in
+        [("colour=red", "colour: found no such key"), ("gaps=most", "gaps: found `most`")]
+    {
+        let (status, body) = page.own("POST", &format!("/api/trace/drive.csv?{keys}"), "1\n");
+        assert!(status == 400 && body.contains(told), "{body}");
+    }
     let names = std::fs::read_dir(folder.path().join("traces")).expect("the folder of traces");
     let names: Vec<_> =
         names.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     assert_eq!(names, ["walk.down"]);
+    let keys = "time_column=time_s&rate_column=rate&rate_unit=Mbit%2Fs";
+    let name = format!("/api/trace/drive.csv?{keys}");
+    assert_eq!(page.own("POST", &name, "time_s,rate\n0,1\n1,2\n").0, 200);
+    let channel = "channel={kind=\"trace\", format=\"auto\", file=\"traces/drive.csv\", time_column=\
+                   \"time_s\", rate_column=\"rate\", rate_unit=\"Mbit/s\"}";
+    let (status, body) = page.own("POST", "/api/run", &order(&[channel]));
+    assert_eq!(status, 200, "{body}");
 }
 
 /// Waits until the page has redrawn its views `times` times.
 fn drawn(browser: &mut Browser, times: u32) {
     let done = format!("Number(document.getElementById('main').dataset.redrawn || 0) >= {times}");
     browser.until(&done);
+}
+
+#[test]
+fn the_page_asks_for_the_columns_of_a_table_until_they_read_it() {
+    let Some(mut browser) = Browser::new() else { return };
+    let folder = TempDir::new().expect("a folder");
+    let page = Served::of(folder.path());
+    browser.open(&page.url);
+    drawn(&mut browser, 1);
+    browser
+        .eval("void takeFile(new File(['Zeit;DL-Rate\\n0;12,5\\n1;\\n2;8,25\\n'], 'a table.csv'))");
+    browser.until("document.getElementById('columns').open");
+    let field = "document.querySelector('#columns [name=rate_column]').value";
+    assert_eq!(browser.text(field), "DL-Rate");
+    browser.eval("document.querySelector('#columns [value=read]').click()");
+    browser.until("document.getElementById('columns-why').className === 'error'");
+    let why = browser.text("document.getElementById('columns-why').textContent");
+    assert!(
+        why.contains("column `DL-Rate`: found an empty field") && why.contains("gaps ="),
+        "{why}"
+    );
+    browser.eval(
+        "document.querySelector('#columns [name=gaps]').value = 'zero'; \
+         document.querySelector('#columns [value=read]').click()",
+    );
+    browser.until("study.set.length === 1");
+    let channel = browser.text("study.set[0]");
+    assert!(channel.contains("file=\"traces/a_table.csv\"") && channel.contains("gaps=\"zero\""));
 }
 
 #[test]

@@ -38,11 +38,11 @@ use justfull_lab::stats::{ci95_half_width, sd};
 use justfull_report::earlier::{Earlier, folders};
 use justfull_run::WorldConfig;
 use justfull_scenario::{MethodLibrary, Most, Overrides, Scenario, Setting, library, schema};
-use justfull_trace::ReadOptions;
 use justfull_trace::info::{Info, default_bin};
+use justfull_trace::{ReadOption, ReadOptions, TraceError, Words, load_from};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -358,23 +358,58 @@ async fn cancel(Shared(state): Shared<State>, UrlPath(id): UrlPath<u64>) -> Stat
 async fn trace(
     Shared(state): Shared<State>,
     UrlPath(name): UrlPath<String>,
+    Query(keys): Query<BTreeMap<String, String>>,
     body: Bytes,
-) -> Result<Json<Value>, Wrong> {
+) -> Result<Response, Wrong> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) || name.len() > 100 {
         return Err(wrong(format!(
             "found the name {name:?}, allowed are up to 100 letters, digits, `.`, `_` and `-`"
         )));
     }
-    let kept = tokio::task::spawn_blocking(move || keep(&state.options.folder, &name, &body));
+    let options = read_options(&keys)?;
+    let read = move || match load_from(&body[..], Path::new(&name), &options) {
+        Ok(loaded) => {
+            let info = Info::of(&name, &loaded, Some(default_bin(&loaded.timeline)));
+            let info: Value =
+                serde_json::from_str(&info.map_err(wrong)?.json()).unwrap_or_default();
+            let file = keep(&state.options.folder, &name, &body)?;
+            Ok(Json(json!({ "file": file, "info": info })).into_response())
+        }
+        Err(error) => Ok((StatusCode::BAD_REQUEST, Json(unread(&error))).into_response()),
+    };
     let internal =
         |_| Wrong(StatusCode::INTERNAL_SERVER_ERROR, "the trace was not read".to_owned());
-    kept.await.map_err(internal)?.map(Json)
+    tokio::task::spawn_blocking(read).await.map_err(internal)?
 }
 
-/// Reads the trace `bytes`; if it can be read, keeps it below `folder`. An earlier file of that
-/// name stays.
-fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<Value, Wrong> {
+/// How a trace is read, by keys of a channel `trace`.
+fn read_options(keys: &BTreeMap<String, String>) -> Result<ReadOptions, Wrong> {
+    let mut options = ReadOptions { words: Words::Trace, ..ReadOptions::default() };
+    for (key, text) in keys {
+        let unknown = || wrong(format!("{key}: found no such key, allowed are those of a trace"));
+        let option = options.words.option(key).ok_or_else(unknown)?;
+        options.set(option, text).map_err(|why| wrong(format!("{key}: {why}")))?;
+    }
+    Ok(options)
+}
+
+/// Why a trace was not read; of a table whose columns no key names also the columns, and the keys
+/// that would read it.
+fn unread(error: &TraceError) -> Value {
+    let (columns, guess): (&[String], &[_]) = match error {
+        TraceError::Unnamed { columns, guess, .. } => (columns, guess),
+        _ => (&[], &[]),
+    };
+    let key = |option: &ReadOption| Words::Trace.bare(*option).unwrap_or_default();
+    let keys: BTreeMap<String, &str> =
+        guess.iter().map(|(option, value)| (key(option), value.as_str())).collect();
+    json!({ "error": error.to_string(), "columns": columns, "keys": keys })
+}
+
+/// Keeps the trace `bytes` below `folder`, and returns its place. An earlier file of that name
+/// stays.
+fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Wrong> {
     let place = Path::new("traces").join(name);
     let path = folder.join(&place);
     let parent = path.parent().unwrap_or(folder);
@@ -384,27 +419,13 @@ fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<Value, Wrong> {
     std::fs::create_dir_all(parent).map_err(cannot)?;
     let fresh = parent.join(format!(".{name}.new"));
     std::fs::write(&fresh, bytes).map_err(cannot)?;
-    let read = justfull_trace::load(&fresh, &ReadOptions::default());
-    let info = read.map_err(|error| error.to_string()).and_then(|loaded| {
-        let bin = default_bin(&loaded.timeline);
-        Info::of(name, &loaded, Some(bin)).map_err(|error| error.to_string())
-    });
-    match info {
-        Ok(info) => {
-            // A hard link fails where the name is taken.
-            let linked = std::fs::hard_link(&fresh, &path);
-            let same = linked.is_err() && std::fs::read(&path).is_ok_and(|old| old == bytes);
-            let _ = std::fs::remove_file(&fresh);
-            if let (Err(error), false) = (linked, same) {
-                return Err(wrong(format!("{}: {error}", place.display())));
-            }
-            let info: Value = serde_json::from_str(&info.json()).unwrap_or_default();
-            Ok(json!({ "file": place, "info": info }))
-        }
-        Err(why) => {
-            let _ = std::fs::remove_file(&fresh);
-            Err(wrong(why.replace(&fresh.display().to_string(), name)))
-        }
+    // A hard link fails where the name is taken.
+    let linked = std::fs::hard_link(&fresh, &path);
+    let same = linked.is_err() && std::fs::read(&path).is_ok_and(|old| old == bytes);
+    let _ = std::fs::remove_file(&fresh);
+    match linked {
+        Err(error) if !same => Err(wrong(format!("{}: {error}", place.display()))),
+        _ => Ok(place),
     }
 }
 

@@ -416,12 +416,45 @@ async function takeFile(file) {
       $("study-text-box").open = true;
       return;
     }
-    const name = file.name.replaceAll(/[^\w.-]/g, "_");
-    const { file: kept, info } = await ask(`/api/trace/${encodeURIComponent(name)}`, { method: "POST", body: await file.arrayBuffer() });
-    study.set = [...study.set.filter(one => !one.startsWith("channel=")), `channel={kind="trace", format="auto", file=${JSON.stringify(kept)}}`];
-    showSettings();
-    $("study-answer").textContent = `${file.name}: ${info.format || "a trace"}, ${figure(info.duration_s)} s, mean ${figure(info.mean_mbit_s)} Mbit/s. It is the channel of the next run.`;
+    await takeTrace(file, {});
   } catch (error) { $("study-error").textContent = error.message; }
 }
+
+/** Keeps a trace, read by these keys of a channel; asks for others where it cannot be read so. */
+async function takeTrace(file, keys) {
+  const name = file.name.replaceAll(/[^\w.-]/g, "_").replace(/^\.+/, "");
+  try {
+    const { file: kept, info } = await ask(`/api/trace/${encodeURIComponent(name)}?${new URLSearchParams(keys)}`, { method: "POST", body: await file.arrayBuffer() });
+    const all = Object.entries({ kind: "trace", format: "auto", file: kept, ...keys }).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+    study.set = [...study.set.filter(one => !one.startsWith("channel=")), `channel={${all.join(", ")}}`];
+    showSettings();
+    $("study-answer").textContent = `${file.name}: ${info.format || "a trace"}, ${figure(info.duration_s)} s, mean ${figure(info.rate_mbit_s_mean)} Mbit/s. It is the channel of the next run.`;
+  } catch (error) {
+    // A file whose columns nothing names, and a table that these keys do not read.
+    const { columns, keys: guess = {} } = error.answer || {};
+    if (!columns || (!columns.length && !Object.keys(keys).length)) throw error;
+    if (columns.length) $("columns-known").replaceChildren(...columns.map(value => make("option", { value })));
+    const first = !Object.keys(keys).length && guess.time_column;
+    $("columns-why").className = first ? "hint" : "error";
+    const why = first ? `The columns are ${columns.join(", ")}. Which are the times and the rates?` : error.message;
+    const other = await askKeys(file.name, why, { ...guess, ...keys });
+    if (other) await takeTrace(file, other);
+  }
+}
+
+/** The keys by which a table is to be read; none if the user gives up. */
+function askKeys(name, why, keys) {
+  const dialog = $("columns"), form = dialog.querySelector("form");
+  $("columns-title").textContent = `How is ${name} read?`;
+  $("columns-why").textContent = why;
+  for (const field of form.querySelectorAll("[name]")) field.value = keys[field.name] || "";
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise(done => dialog.addEventListener("close", () => {
+    const filled = [...new FormData(form)].filter(([, value]) => value !== "");
+    done(dialog.returnValue === "read" ? Object.fromEntries(filled) : undefined);
+  }, { once: true }));
+}
+$("study-file").addEventListener("change", event => { const [file] = event.target.files; if (file) takeFile(file); event.target.value = ""; });
 
 show(state.view);

@@ -10,8 +10,9 @@ const MOST_OPEN = 2;
 async function buildResults() {
   await knownThings();
   for (const id of ["results-what", "results-flow", "results-point", "results-over"]) $(id).addEventListener("change", () => { keepShown(); drawResults(); });
-  const { folder, runs, all } = await ask("/api/results");
-  Object.assign(results, { folder, runs });
+  const { folder: path, runs, all } = await ask("/api/results");
+  const folder = path === "." ? "the folder of this page" : path;
+  Object.assign(results, { folder: path, runs });
   $("results-folder").textContent = !runs.length ? `No folder below ${folder} holds results. A run or a campaign of justfull writes one; then load this page again.`
     : `${runs.length < all ? `The latest ${runs.length} of ${all} runs` : `${all} ${all === 1 ? "run" : "runs"}`} below ${folder}. Open one, or tick two to compare them.`;
   // In the link, names are escaped: a comma stands between two.

@@ -12,7 +12,7 @@ async function ask(path, options = {}) {
   const response = await fetch(path, { method: options.method, body: options.body, signal: options.signal, headers });
   const type = response.headers.get("content-type") || "";
   const value = type.includes("json") ? await response.json() : await response.text();
-  if (!response.ok) throw new Error(value.error || value || response.statusText);
+  if (!response.ok) throw Object.assign(new Error(value.error || value || response.statusText), { answer: value });
   return value;
 }
 
