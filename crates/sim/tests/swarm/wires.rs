@@ -6,7 +6,7 @@ use crate::harness::{Reduction, World};
 use crate::link::{self, Path};
 use crate::reductions::set;
 use justfull_base::{BitRate, Bytes, Duration, Ratio, Rng};
-use justfull_tcp::accecn::Feedback;
+use justfull_tcp::accecn::{ControlEcn, Feedback};
 use justfull_tcp::cc::{
     abc, bbr, bbr3, cubic, dctcp, fixed, ledbatpp, new_reno, prague, vegas, westwood, yeah,
 };
@@ -117,6 +117,7 @@ pub(crate) fn sender(rng: &mut Rng) -> SenderConfig {
         max_reordering: pick(rng, &[3, 300]),
         kernel: pick(rng, &Kernel::ALL),
         ack: pick(rng, &[0, 0, 40]),
+        control_ecn: rng.chance(0.3),
     }
 }
 
@@ -138,6 +139,7 @@ pub(crate) fn receiver(rng: &mut Rng) -> ReceiverConfig {
         ecn: pick(rng, &[Feedback::Accurate, Feedback::Accurate, Feedback::Classic, Feedback::Off]),
         ce_acks: 1 + rng.below(7) as u32,
         accecn_option: rng.chance(0.7),
+        control_ecn: pick(rng, &ControlEcn::ALL),
     }
 }
 
