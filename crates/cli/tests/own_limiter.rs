@@ -62,8 +62,8 @@ fn a_wrong_name_or_tree_is_refused_and_nothing_is_written() {
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 0);
 }
 
-/// The long form builds it, which compiles the whole stack again; the workspace builds and tests the
-/// same files as `examples/own-limiter`.
+/// The long form builds it, which compiles the whole stack again. The workspace builds and tests
+/// the same files in `examples/own-limiter`.
 #[test]
 fn soak_the_crate_that_it_writes_is_that_of_the_guide_and_builds() {
     let builds = Path::new(env!("CARGO_TARGET_TMPDIR"));

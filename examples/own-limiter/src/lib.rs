@@ -3,6 +3,8 @@
 //! Idea: the queue of a bearer may hold twice what its latest slot with data took. While the radio
 //! takes all there is, the limit doubles from slot to slot; when it takes less, the limit falls.
 
+#![forbid(unsafe_code)]
+
 use justfull_base::{Duration, Instant, SlotReport};
 use justfull_lab::own::OwnMethod;
 use justfull_ran::limiter::{CapacityUnit, GrantContext, Limiter, RlcView};

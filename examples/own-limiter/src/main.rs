@@ -2,6 +2,8 @@
 //! the name of a shipped scenario or a file. The report and all tables are in `results/two-slots`,
 //! which `justfull plot` and `justfull compare` read.
 
+#![forbid(unsafe_code)]
+
 use justfull_report::export::ResultsFolder;
 use justfull_report::export::folder::Subject;
 use justfull_report::save;

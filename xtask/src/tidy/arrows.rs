@@ -9,7 +9,7 @@ use super::tree::Tree;
 pub(crate) const PURE: [&str; 7] = ["base", "phy", "queue", "ran", "tcp", "rapid", "nru"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 28] = [
+const ARROWS: [(&str, &[&str]); 29] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
@@ -57,6 +57,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
             "plugin", "campaign", "unified",
         ],
     ),
+    ("two-slots", &["base", "ran", "lab", "report"]),
     ("unified", &[]),
     ("xtask", &["unified"]),
 ];
