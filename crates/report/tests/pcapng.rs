@@ -437,7 +437,8 @@ fn tshark_reads_ect_of_syn_syn_ack_and_acknowledgements_with_generalized_ecn() {
     assert_eq!((syn.flags, syn.ecn), (ACE | SYN, 1));
     let answer = of("l4s", true).next().expect("a SYN/ACK");
     assert_eq!(answer.flags & (ACE | SYN), 0b011 << 6 | SYN, "ECT(1) came");
-    assert!(of("l4s", true).count() > 100 && of("l4s", true).all(|ack| ack.ecn == 1));
+    let others = of("l4s", true).filter(|ack| ack.ecn != 1).count();
+    assert!(others == 0 && of("l4s", true).count() > 20, "{others} of {}", of("l4s", true).count());
 }
 
 #[test]
