@@ -21,6 +21,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("voip-over-lte", include_str!("../../../scenarios/voip-over-lte.toml")),
     ("live-lte", include_str!("../../../scenarios/live-lte.toml")),
     ("live-l4s", include_str!("../../../scenarios/live-l4s.toml")),
+    ("live-bbr3", include_str!("../../../scenarios/live-bbr3.toml")),
     ("bbr-under-loss", include_str!("../../../scenarios/bbr-under-loss.toml")),
     ("download-pages-call", include_str!("../../../scenarios/download-pages-call.toml")),
     ("several-ues", include_str!("../../../scenarios/several-ues.toml")),
