@@ -43,6 +43,7 @@ use justfull_trace::{ReadOption, ReadOptions, TraceError, Words, load_from};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -424,7 +425,11 @@ fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Wrong> {
     let same = linked.is_err() && std::fs::read(&path).is_ok_and(|old| old == bytes);
     let _ = std::fs::remove_file(&fresh);
     match linked {
-        Err(error) if !same => Err(wrong(format!("{}: {error}", place.display()))),
+        Err(error) if !same && error.kind() == ErrorKind::AlreadyExists => Err(wrong(format!(
+            "{}: found another trace of that name, allowed is a name of its own",
+            place.display()
+        ))),
+        Err(error) if !same => Err(cannot(error)),
         _ => Ok(place),
     }
 }
