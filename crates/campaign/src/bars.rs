@@ -82,6 +82,9 @@ pub struct Figures {
     /// Goodput of all elastic flows to the phones over Vanilla's.
     #[serde(serialize_with = "or_lacking")]
     pub goodput: Option<f64>,
+    /// The floor's goodput over Vanilla's: no method that sends as many low-latency packets has
+    /// more.
+    pub goodput_bound: Option<f64>,
     /// 95th percentile of the downloads' round trips less the shortest, in ms; of several groups
     /// the longest.
     #[serde(serialize_with = "or_lacking")]
@@ -108,11 +111,14 @@ struct Bar {
     least: bool,
 }
 
+/// Least goodput over Vanilla's in a case.
+const GOODPUT: f64 = 0.92;
+
 /// Of each case. Medians and tails have bars of their own in [`Judged`].
 const BARS: [Bar; 7] = [
     Bar { name: "delay over that alone", of: |f| f.delay, bound: 1.5, least: false },
     Bar { name: "losses in percent", of: |f| f.loss_percent, bound: 0.2, least: false },
-    Bar { name: "goodput over Vanilla's", of: |f| f.goodput, bound: 0.92, least: true },
+    Bar { name: "goodput over Vanilla's", of: |f| f.goodput, bound: GOODPUT, least: true },
     Bar {
         name: "growth of the round trip in ms",
         of: |f| f.round_trip_ms,
@@ -134,6 +140,12 @@ impl Figures {
             (!holds).then_some((bar.name, value))
         };
         BARS.iter().filter_map(missed).collect()
+    }
+
+    /// The bound on the goodput, if it is below its bar.
+    #[must_use]
+    pub fn goodput_out_of_reach(&self) -> Option<f64> {
+        self.goodput_bound.filter(|most| *most < GOODPUT)
     }
 
     /// True if every bar of a case holds.
@@ -159,6 +171,8 @@ pub struct Judged {
     pub delay: [Option<f64>; 2],
     /// Cases that lose more than 0.2 % of the low-latency packets.
     pub lossy: usize,
+    /// Cases whose bound on the goodput is below its bar.
+    pub out_of_reach: usize,
     /// Goodput: median, the value that 95 % of the cases reach, the least.
     pub goodput: [Option<f64>; 3],
     /// Growth of the round trips, median, in ms.
@@ -301,6 +315,7 @@ impl Judged {
             held: figures.iter().filter(|figures| figures.holds()).count(),
             delay: [0.5, 0.95].map(|p| at(|f| f.delay, p)),
             lossy: figures.iter().filter(|f| f.loss_percent.is_some_and(|l| l > 0.2)).count(),
+            out_of_reach: figures.iter().filter(|f| f.goodput_out_of_reach().is_some()).count(),
             goodput: [0.5, 0.05, 0.0].map(|p| at(|f| f.goodput, p)),
             round_trip_growth_ms: at(|f| f.round_trip_ms, 0.5),
             page: [0.5, 0.95].map(|p| at(|f| f.page, p)),
@@ -405,6 +420,25 @@ mod tests {
         assert_eq!((figures.loss_percent, figures.goodput), (Some(0.3), Some(0.95)));
         assert_eq!((figures.round_trip_ms, figures.page), (Some(12.0), Some(1.0)));
         assert_eq!(verdicts.cases["a"]["Vanilla"].page, Some(3.0));
+    }
+
+    #[test]
+    fn goodput_is_out_of_reach_where_the_floor_of_the_run_is_below_the_bar_of_vanillas() {
+        let mut folder = folder();
+        for (method, most) in [("Serves", 18.0), ("Starves", 19.0)] {
+            let download =
+                json!({ "flow": "download", "goodput_mbit_s": 17.0, "floor_goodput_mbit_s": most });
+            row(&mut folder, "a", method, download);
+        }
+        let verdicts = judge(&[drawn("a", 20, 0.08)], &folder);
+        let figures = |method: &str| verdicts.cases["a"][method];
+        assert_eq!(figures("Serves").goodput_out_of_reach(), Some(0.9));
+        assert_eq!(figures("Starves").goodput_bound, Some(0.95));
+        assert_eq!(figures("Other").goodput_bound, None);
+        let out_of_reach = |method: &str| {
+            verdicts.judged.iter().find(|of| of.method == method).map(|of| of.out_of_reach)
+        };
+        assert_eq!([out_of_reach("Serves"), out_of_reach("Starves")], [Some(1), Some(0)]);
     }
 
     #[test]

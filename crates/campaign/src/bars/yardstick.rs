@@ -55,12 +55,14 @@ impl Yardstick {
             let base_ms = self.base_ms.get(&flow.name)?;
             Some(flow.rtt_ms_p95.map_or(LACKING, |ms| ms - base_ms))
         };
+        let bound = || flows.iter().find_map(|flow| flow.floor.goodput_mbit_s);
         let page = flows.iter().find_map(|flow| flow.page_ms);
         let jain = flows.iter().find_map(jain_of);
         Figures {
             delay: low().filter_map(delay).reduce(f64::max),
             loss_percent: low().filter_map(loss).reduce(f64::max),
             goodput: over(elastic(flows), self.goodput_mbit_s),
+            goodput_bound: bound().and_then(|most| over(most, self.goodput_mbit_s)),
             round_trip_ms: downloads().filter_map(growth).reduce(f64::max),
             page: self.page_ms.map(|least| page.map_or(LACKING, |ms| ms / least)),
             frames: low().filter_map(frames).reduce(f64::min),

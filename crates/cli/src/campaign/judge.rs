@@ -136,7 +136,11 @@ fn shown(args: &JudgeArgs, verdicts: &Verdicts) -> Result<(), Failure> {
     for judged in verdicts.judged.iter().filter(|judged| judged.round_trip_ms.is_none()) {
         let missed = judged.missed();
         let words = if missed.is_empty() { "all bars hold".into() } else { missed.join("; ") };
-        print(&format!("{}: {words}\n", judged.method))?;
+        let out_of_reach = match judged.out_of_reach {
+            0 => String::new(),
+            cases => format!("; goodput out of reach in {cases} cases"),
+        };
+        print(&format!("{}: {words}{out_of_reach}\n", judged.method))?;
     }
     if args.floors {
         for (case, floors) in &verdicts.floors {
@@ -167,11 +171,14 @@ fn beside(floors: &Floors) -> String {
     .join("; ")
 }
 
-/// Each figure that misses the bar of a case.
+/// Each figure that misses the bar of a case, and the bound on the goodput if it misses its bar.
 fn line(figures: &Figures) -> String {
     let missed = figures.missed();
-    let words: Vec<String> =
+    let mut words: Vec<String> =
         missed.iter().map(|(name, value)| format!("{name} {}", rounded(Some(*value), 3))).collect();
+    words.extend(figures.goodput_out_of_reach().map(|most| {
+        format!("no method that sends as many low-latency packets has more goodput than {most:.3}")
+    }));
     words.join(", ")
 }
 
