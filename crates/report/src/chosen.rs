@@ -683,6 +683,6 @@ mod tests {
             let hash = Sha256::digest(svg.as_bytes());
             hash[..4].iter().map(|byte| format!("{byte:02x}")).collect::<String>()
         });
-        assert_eq!(hashes.collect::<Vec<_>>(), ["cd1377f9", "8b73123e", "4a43a164", "500b72d6"]);
+        assert_eq!(hashes.collect::<Vec<_>>(), ["9809cb81", "71eb283e", "614f05c2", "8d61438b"]);
     }
 }

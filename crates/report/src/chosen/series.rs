@@ -120,7 +120,7 @@ mod tests {
         let folders = [folder];
         let figure = chosen(&folders, kind("delay", None), "", None).expect("it is drawn");
         assert!(figure.svg.contains("DRQL") && !figure.svg.contains("NaN"), "{}", figure.svg);
-        assert_eq!(figure.title, "delay.p50, ms over time, s");
+        assert_eq!(figure.title, "Median delay (ms) over Time (s)");
         let page = crate::figure::page::Page::plain();
         let figure = chosen(&folders, kind("goodput", None), "", Some(&page)).expect("drawn");
         assert!(figure.svg.contains("Time (s)") && figure.svg.contains("Goodput (Mbit/s)"));
