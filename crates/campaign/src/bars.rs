@@ -6,6 +6,7 @@
 pub mod floors;
 mod yardstick;
 
+use crate::draw::variant::SPLIT;
 use crate::draw::{ALONE, Drawn, ROUND_TRIPS_MS};
 use floors::{Floors, OfFloor};
 use justfull_base::stats::quantile;
@@ -38,9 +39,6 @@ pub const COLUMNS: [&str; 17] = [
 
 /// The method whose goodput is the measure.
 const REFERENCE: &str = "Vanilla";
-
-/// How the form of a method for CU and DU apart ends.
-const SPLIT: &str = "-split";
 
 /// A figure that a method lacks: it misses every bar.
 const LACKING: f64 = f64::INFINITY;

@@ -1,6 +1,7 @@
 //! The cases and jobs of a campaign, each with a name that identifies its content.
 
 use crate::draw::Drawn;
+use crate::draw::variant::SPLIT;
 use crate::failure::Failure;
 use crate::file::{CampaignFile, PluginMethod, PythonMethod, Target};
 use crate::{SOURCE, VERSION};
@@ -417,7 +418,8 @@ fn in_campaign(path: &Path, varies: bool, mut error: ScenarioError) -> Failure {
     error.into()
 }
 
-/// The scenario of `case`. With CU and DU apart it has only the methods that keep the RLC's order.
+/// The scenario of `case`. With CU and DU apart it has only the methods that keep the RLC's order;
+/// else no method's form for CU and DU apart beside the method itself.
 fn drawn_scenario(
     case: &Drawn,
     path: &Path,
@@ -426,14 +428,17 @@ fn drawn_scenario(
 ) -> Result<Scenario, Failure> {
     let place = Path::new(&case.name).with_extension("toml");
     let mut all = overrides(path, file)?;
-    if case.apart {
-        let fits = |method: &String| {
-            let one = Overrides { methods: Some(vec![method.clone()]), ..all.clone() };
-            Scenario::parse(&case.toml, &place, data_dir.clone(), one)
-                .is_ok_and(|scenario| scenario.jobs().iter().all(|job| scenario.world(job).is_ok()))
-        };
-        let methods = file.methods.iter().filter(|method| fits(method)).cloned().collect();
-        all.methods = Some(methods);
+    let fits = |method: &&String| {
+        if !case.apart {
+            let whole = method.strip_suffix(SPLIT);
+            return whole.is_none_or(|whole| !file.methods.iter().any(|method| method == whole));
+        }
+        let one = Overrides { methods: Some(vec![(*method).clone()]), ..all.clone() };
+        Scenario::parse(&case.toml, &place, data_dir.clone(), one)
+            .is_ok_and(|scenario| scenario.jobs().iter().all(|job| scenario.world(job).is_ok()))
+    };
+    if !file.methods.is_empty() {
+        all.methods = Some(file.methods.iter().filter(fits).cloned().collect());
     }
     Ok(Scenario::parse(&case.toml, &place, data_dir, all)?)
 }

@@ -344,7 +344,13 @@ fn methods_are_judged_on_drawn_cases_and_another_run_makes_nothing_again() {
     }
     let judged = verdicts["judged"].as_array().expect("verdicts");
     assert_eq!(judged.len(), 2 * 6, "two methods, each over all cases and for five round trips");
-    let before = rows(folder.path(), "x/7-30").len();
+    let made = rows(folder.path(), "x/7-30");
+    let of = |method: &str| {
+        made.iter().filter(|row| row.contains(&format!("method: \"{method}\""))).count()
+    };
+    let (whole, split) = (of("Justfull-2"), of("Justfull-2-split"));
+    assert!(0 < split && split < whole / 2, "only cases with CU and DU apart: {split} of {whole}");
+    let before = made.len();
     let told = judge(&["--misses", "Vanilla", "--floors"]);
     let text = String::from_utf8_lossy(&told.stdout);
     assert!(text.contains("Vanilla:") && text.contains("rtt"), "{text}");

@@ -3,6 +3,9 @@
 use serde::Deserialize;
 use std::fmt::Write as _;
 
+/// How the name of a method's form for CU and DU apart ends.
+pub const SPLIT: &str = "-split";
+
 /// Justfull-2 with other settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,7 +75,7 @@ pub fn tables(of_parts: bool) -> String {
 /// The names of the variants of a study, each with its form for a split CU and DU.
 pub fn names(of_parts: bool) -> impl Iterator<Item = String> {
     let variants: &[(&str, &str)] = if of_parts { &WITHOUT } else { &OTHER };
-    variants.iter().flat_map(|(name, _)| [(*name).to_owned(), format!("{name}-split")])
+    variants.iter().flat_map(|(name, _)| [(*name).to_owned(), format!("{name}{SPLIT}")])
 }
 
 impl Variant {
@@ -95,7 +98,7 @@ impl Variant {
             toml,
             "[[method]]\nname = \"{name}\"\ntitle = \"Justfull-2 {name}\"\n[method.set]\n\
              \"rlc.queue.discipline\" = {lanes}\n{aqm}\
-             [[method]]\nname = \"{name}-split\"\ntitle = \"Justfull-2-split {name}\"\n\
+             [[method]]\nname = \"{name}{SPLIT}\"\ntitle = \"Justfull-2{SPLIT} {name}\"\n\
              [method.set]\n\"rlc.limiter\" = {{ kind = \"hedge\" }}\n\
              \"sdap.queue.discipline\" = {lanes}\n{aqm}"
         );
