@@ -135,8 +135,12 @@ pub struct Receiver {
     deadline: Option<Instant>,
     /// How marks are fed back.
     feedback: Feedback,
-    /// The flags of the next acknowledgement with the echo of RFC 3168.
+    /// The flags and the option of the next acknowledgement: the echo of RFC 3168, or the counters
+    /// as last reported.
     flags: Flags,
+    option: AccEcnOption,
+    /// The codepoint of acknowledgements.
+    ecn: Ecn,
     counters: Counters,
     /// Position of the stream at the last SYN.
     syn_at: Option<u64>,
@@ -183,6 +187,8 @@ impl Receiver {
             deadline: None,
             feedback: Feedback::Off,
             flags: 0,
+            option: AccEcnOption::NONE,
+            ecn: Ecn::NotEct,
             counters: Counters::default(),
             syn_at: None,
             stats: ReceiverStats::default(),
@@ -415,7 +421,10 @@ impl Receiver {
         if duplicate.is_some() || self.recent_len > 0 {
             sack_len = self.list_blocks(duplicate, &mut sack);
         }
-        let mut ack = Ack {
+        if self.feedback == Feedback::Accurate {
+            self.report(sack_len);
+        }
+        Ack {
             cumulative: self.next,
             window: self.offered - self.next,
             ts_echo: self.ts_recent,
@@ -423,21 +432,16 @@ impl Receiver {
             sack_len,
             flags: self.flags,
             syn: false,
-            ecn: Ecn::NotEct,
-            option: AccEcnOption::NONE,
-        };
-        if self.feedback == Feedback::Accurate {
-            self.report(&mut ack);
+            ecn: self.ecn,
+            option: self.option,
         }
-        ack
     }
 
-    /// Puts the counters in `ack`, which has its SACK blocks.
+    /// Puts the counters in the next acknowledgement, which has `blocks` SACK blocks.
     #[cold]
     #[inline(never)]
-    fn report(&mut self, ack: &mut Ack) {
-        (ack.flags, ack.option) = self.counters.report(self.config.accecn_option, ack.sack_len);
-        ack.ecn = self.config.control_ecn.codepoint();
+    fn report(&mut self, blocks: u8) {
+        (self.flags, self.option) = self.counters.report(self.config.accecn_option, blocks);
     }
 
     #[inline(never)]
@@ -483,7 +487,9 @@ impl Receiver {
     /// to count. Returns the flags of the SYN/ACK.
     pub(crate) fn accept(&mut self, syn: Flags, ecn: Ecn) -> Flags {
         self.feedback = self.config.ecn.answering(syn);
-        self.flags = 0;
+        (self.flags, self.option) = (0, AccEcnOption::NONE);
+        let counts = self.feedback == Feedback::Accurate;
+        self.ecn = if counts { self.config.control_ecn.codepoint() } else { Ecn::NotEct };
         self.counters = Counters::default();
         self.feedback.answer(ecn)
     }
