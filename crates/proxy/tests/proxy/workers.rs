@@ -182,6 +182,7 @@ fn a_killed_worker_resets_its_own_connections_alone_and_is_back() {
         }
     }
     assert_eq!((reset, whole), (3, 6));
+    until("the old ones have ended", || workers(&world).iter().all(|worker| worker["flows"] == 0));
     // New connections have all workers again.
     let again: Vec<TcpStream> = (0..9)
         .map(|number| world.connect(number % 8 + 1, server, 0).expect("it connects"))
