@@ -410,7 +410,8 @@ impl Reported {
         let taken = taken.min(limit.saturating_sub(self.control.least()));
         // User data that waits in the box leaves within the DU's own size.
         let more = if rules.holds() { Duration::ZERO } else { period };
-        self.pace = Pace::begin(now, taken, [rules.interval, period, more]);
+        let interval = rules.interval;
+        self.pace = Pace { begun: now, bytes: taken, period, interval, more };
     }
 
     /// The sum of bytes up to which the DU may have data now.

@@ -64,13 +64,16 @@ pub(crate) struct Cell {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chance {
     pub(crate) seed: u64,
+    /// Time for which the radio keeps a mean rate, in whole slots.
+    pub(crate) keeps: Duration,
     /// The call's first packet.
     pub(crate) call: Duration,
 }
 
 impl Default for Chance {
     fn default() -> Self {
-        Self { seed: 7, call: Duration::from_millis(3) }
+        let keeps = Duration::from_millis(100);
+        Self { seed: 7, keeps, call: Duration::from_millis(3) }
     }
 }
 
@@ -404,8 +407,8 @@ impl<'a> World<'a> {
         self.plan(SLOT, Event::Slot);
         let slots = self.now.as_nanos() / SLOT.as_nanos();
         let mean = self.cell.rate / 8.0 * SLOT.as_secs_f64();
-        // Every 100 ms another rate, and some noise in each slot.
-        if slots.is_multiple_of(200) {
+        // After `keeps` another rate, and some noise in each slot.
+        if slots.is_multiple_of(self.cell.chance.keeps.as_nanos() / SLOT.as_nanos()) {
             self.capacity = mean * (0.5 + self.rng.unit());
         }
         let capacity = (self.capacity * (0.8 + 0.4 * self.rng.unit())) as u64;
