@@ -418,8 +418,8 @@ fn in_campaign(path: &Path, varies: bool, mut error: ScenarioError) -> Failure {
     error.into()
 }
 
-/// The scenario of `case`. With CU and DU apart it has only the methods that keep the RLC's order;
-/// else no method's form for CU and DU apart beside the method itself.
+/// The scenario of `case`. With CU and DU apart it has only the methods that keep the RLC's order.
+/// With both together it leaves out a method's form for CU and DU apart if it has the method.
 fn drawn_scenario(
     case: &Drawn,
     path: &Path,

@@ -31,8 +31,8 @@ const REAL_TIME: [&str; 12] = [
 /// Within which a program of tests must end; the longest take three minutes.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Programs of a half that run at a time: some have one long test, and those in real time mostly
-/// wait.
+/// Number of programs of a half that run at the same time. Some programs have one long test, and
+/// programs in real time mostly wait.
 const WORKERS: usize = 2;
 
 /// A program of tests.

@@ -166,8 +166,9 @@ pub struct Bbr3 {
     paced: Option<(u64, Phase)>,
     /// Least data in flight with room for bursts at the rate.
     room: u64,
-    /// A long-term bound, and what it is with headroom: it changes less often than it is needed.
-    headed: (u64, u64),
+    /// The long-term bound for which `with_headroom` was computed; it changes seldom.
+    headroom_of: u64,
+    with_headroom: u64,
     seen_rtt: bool,
     model: Model,
     full: FullBandwidth,
@@ -207,7 +208,8 @@ impl Bbr3 {
             pacing: BitRate(0),
             paced: None,
             room: 0,
-            headed: (u64::MAX, u64::MAX),
+            headroom_of: u64::MAX,
+            with_headroom: u64::MAX,
             seen_rtt: false,
             model: Model::default(),
             full: FullBandwidth::default(),
@@ -279,13 +281,14 @@ impl Bbr3 {
     /// The long-term bound with room for others (`BBRInflightWithHeadroom`).
     fn inflight_with_headroom(&mut self) -> u64 {
         let bound = self.model.inflight_long;
-        if bound != self.headed.0 {
+        if bound != self.headroom_of {
             let free = (bound as f64 * self.constants.headroom) as u64;
             let rest = bound.saturating_sub(free.max(self.mss));
             let least = MIN_WINDOW * self.mss;
-            self.headed = (bound, if bound == u64::MAX { bound } else { rest.max(least) });
+            self.headroom_of = bound;
+            self.with_headroom = if bound == u64::MAX { bound } else { rest.max(least) };
         }
-        self.headed.1
+        self.with_headroom
     }
 
     /// Follows the bandwidth at `gain`. Until the pipe has been full the rate never falls.

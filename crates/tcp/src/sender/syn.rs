@@ -65,8 +65,8 @@ impl Sender {
         self.next_flags = setup.flags;
     }
 
-    /// Counts a marked acknowledgement (RFC 9768 section 3.2.2). The data that it acknowledges is
-    /// none of its receiver's, which has no window to reduce.
+    /// Counts a marked acknowledgement (RFC 9768 section 3.2.2). The mark is of the way of the
+    /// acknowledgements, on which nobody sends data, so no window is reduced.
     #[cold]
     #[inline(never)]
     pub(super) fn note_marked_ack(&mut self) {
@@ -99,7 +99,8 @@ impl Sender {
         // accurate ECN (RFC 9768 section 3.1.4.1), else not (RFC 3168 section 6.1.1.1; Linux).
         let asked = self.setup.asked.0;
         let offers = before <= u32::from(asked == Feedback::Accurate);
-        // It may also drop an ECN-capable one, so that only the first is (ECN++ section 3.2.1).
+        // A middlebox may also drop an ECN-capable SYN, so a repeated SYN is not (ECN++ section
+        // 3.2.1).
         let capable = before == 0 && self.offers_control_ecn();
         Some(Segment {
             seq,
@@ -112,7 +113,7 @@ impl Sender {
         })
     }
 
-    /// True if the SYN is ECN-capable, since it offers counters.
+    /// True if the first SYN is ECN-capable: `control_ecn` is on, and the SYN offers counters.
     fn offers_control_ecn(&self) -> bool {
         self.setup.wants_control_ecn && self.setup.asked.0 == Feedback::Accurate
     }

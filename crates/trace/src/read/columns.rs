@@ -71,7 +71,7 @@ struct Layout {
 /// The first line of a table, and the line of units below it if there is one.
 struct Head {
     line: u64,
-    /// It has names; else `names` are numbers.
+    /// True if the line has names; if false, `names` are numbers.
     is_named: bool,
     names: Vec<String>,
     /// Empty without such a line.
@@ -104,7 +104,7 @@ struct Table<'a> {
     source: &'a Source<'a>,
     what: What,
     wanted: &'a str,
-    /// A line of names, until the next line shows whether it has units.
+    /// The line of names, kept until the next line is read: that may have the units.
     head: Option<Head>,
     layout: Option<Layout>,
     series: Series,
@@ -333,7 +333,7 @@ pub(super) fn starts_as_number(field: &str) -> bool {
     rest.len() < field.len() && rest.trim().starts_with(char::is_alphabetic)
 }
 
-/// True for a unit of rates or amounts, perhaps in brackets.
+/// True for a unit of rates or amounts, with or without brackets.
 pub(super) fn is_unit(field: &str) -> bool {
     spelled(bare(field)).is_some()
 }
