@@ -8,7 +8,13 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let _frame = Frame::read(bytes);
+    let begin = Message::begin(bytes);
+    if let Ok(begin) = &begin {
+        let here = begin.length - begin.missing;
+        assert!(begin.message.payload.len() <= here && here <= bytes.len());
+    }
     let Ok(message) = Message::read(bytes) else { return };
+    assert_eq!(begin.map(|begin| (begin.message, begin.length)), Ok((message, bytes.len())));
     let extensions: usize = message.extensions().map(|e| e.content.len() + 2).sum();
     assert!(extensions + message.payload.len() <= bytes.len());
     let _session = message.session();

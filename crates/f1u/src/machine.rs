@@ -21,13 +21,21 @@ use crate::config::F1uConfig;
 use bearer::{Bearer, Rules, Treatment, Tunnel};
 use hold::Store;
 use justfull_base::{ConfigError, Instant};
+use justfull_nru::gtpu::Begin;
 use justfull_nru::{DeliveryStatus, Frame, Message, UserData, edit, gtpu};
+use packet::Datagram;
 use pairing::Search;
+use pdcp::Pdu;
 use rewrite::{Bounds, Desired, Original};
 use std::collections::BTreeSet;
 use tunnels::Tunnels;
 
 pub use view::{BearerView, Counts, Verdict};
+
+/// Datagrams that the kernel forwards as one packet, at most (`UDP_MAX_SEGMENTS` of Linux).
+const MOST_SEGMENTS: usize = 128;
+/// The longest payload of a datagram.
+const LONGEST: usize = 65_535;
 
 /// See the module's page.
 pub struct Machine {
@@ -83,24 +91,57 @@ impl Machine {
     /// place, with UDP's checksum. Its length stays. [`Machine::poll`] must follow.
     pub fn on_datagram(&mut self, now: Instant, packet: &mut [u8]) -> Verdict {
         let Read { verdict, place } = self.read(now, packet);
-        let count = match verdict {
-            Verdict::UserData | Verdict::Held => &mut self.counts.user_data,
-            Verdict::Status | Verdict::Rewritten => &mut self.counts.statuses,
-            Verdict::Other => &mut self.counts.other,
-            Verdict::Malformed => &mut self.counts.malformed,
-        };
-        *count += 1;
-        self.counts.rewritten += u64::from(verdict == Verdict::Rewritten);
+        self.counts.add(verdict);
         match place {
             Some(place) if self.hold(now, &place, packet) => Verdict::Held,
             _ => verdict,
         }
     }
 
+    /// Reads a copy of an IP packet of the downlink that the kernel forwards at `now`: a datagram,
+    /// the first fragment of one, or several that the kernel forwards as one packet (UDP
+    /// segmentation offload).
+    pub fn on_copy(&mut self, now: Instant, packet: &[u8]) {
+        self.tunnels.forget(now);
+        let Some(found) = packet::datagram(packet) else {
+            return self.counts.add(Verdict::Other);
+        };
+        let payload = &packet[found.payload.clone()];
+        // The kernel cuts it into datagrams as long as the first message.
+        let several = |begin: &Begin<'_>| {
+            !found.fragment && (1..=MOST_SEGMENTS).contains(&(payload.len() / begin.length))
+        };
+        let each = Message::begin(payload).ok().filter(several).map(|begin| begin.length);
+        for datagram in payload.chunks(each.unwrap_or(LONGEST)) {
+            let verdict = self.read_copy(now, &found, datagram);
+            self.counts.add(verdict);
+        }
+    }
+
+    /// Counts the user data of a message of the downlink.
+    fn read_copy(&mut self, now: Instant, found: &Datagram, payload: &[u8]) -> Verdict {
+        let begin = Message::begin(payload);
+        let whole = |begin: &Begin<'_>| found.fragment || begin.length == payload.len();
+        let Some(Begin { message, missing, .. }) = begin.ok().filter(whole) else {
+            return Verdict::Malformed;
+        };
+        match message.frame() {
+            Err(_) => Verdict::Malformed,
+            Ok(Some(Frame::UserData(frame))) if message.kind == gtpu::G_PDU => {
+                let tunnel = Tunnel { teid: message.teid, from: found.from, to: found.to };
+                let pdu = Pdu { begin: message.payload, missing };
+                self.on_user_data(now, tunnel, &frame, &pdu);
+                Verdict::UserData
+            }
+            Ok(_) => Verdict::Other,
+        }
+    }
+
     fn read(&mut self, now: Instant, packet: &mut [u8]) -> Read {
         self.tunnels.forget(now);
-        let Some(found) = packet::datagram(packet) else { return Verdict::Other.into() };
-        let Ok(message) = Message::read(&packet[found.message.clone()]) else {
+        let found = packet::datagram(packet).filter(|found| !found.fragment);
+        let Some(found) = found else { return Verdict::Other.into() };
+        let Ok(message) = Message::read(&packet[found.payload.clone()]) else {
             return Verdict::Malformed.into();
         };
         let tunnel = Tunnel { teid: message.teid, from: found.from, to: found.to };
@@ -110,7 +151,8 @@ impl Machine {
         match message.frame() {
             Err(_) => Read { verdict: Verdict::Malformed, place: self.behind(tunnel) },
             Ok(Some(Frame::UserData(frame))) => {
-                let place = self.on_user_data(now, tunnel, &frame, message.payload);
+                let pdu = Pdu { begin: message.payload, missing: 0 };
+                let place = self.on_user_data(now, tunnel, &frame, &pdu);
                 Read { verdict: Verdict::UserData, place }
             }
             Ok(Some(Frame::Status(status))) => {
@@ -148,7 +190,7 @@ impl Machine {
         now: Instant,
         tunnel: Tunnel,
         frame: &UserData<'_>,
-        pdu: &[u8],
+        pdu: &Pdu<'_>,
     ) -> Option<Place> {
         let Some(index) = self.tunnels.bearer(now, tunnel) else {
             self.counts.over_limit += 1;

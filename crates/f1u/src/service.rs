@@ -203,7 +203,7 @@ impl Service {
         if let Downlink::Copies(copies) = &mut self.downlink {
             for _ in 0..COPIES {
                 let Some(length) = copies.receive(&mut self.buffer)? else { break };
-                self.machine.on_datagram(now, &mut self.buffer[..length]);
+                self.machine.on_copy(now, &self.buffer[..length]);
             }
             return Ok(false);
         }

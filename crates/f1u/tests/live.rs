@@ -5,6 +5,8 @@
 mod at_an_end;
 #[expect(dead_code, reason = "the tests in virtual time use the rest")]
 mod cell;
+#[path = "live/packets.rs"]
+mod packets;
 
 use cell::cu_up::{Above, CuUp, Qfi, Sdu};
 use cell::du::{DESIRED, Du};
@@ -31,6 +33,8 @@ const CAPACITY: u64 = 4_000;
 const SLOT: Duration = Duration::from_millis(1);
 const PERIOD: Duration = Duration::from_millis(5);
 const CALL: Duration = Duration::from_millis(20);
+/// Most messages in one call (`UDP_SEGMENT`).
+const SEGMENTS: usize = 40;
 /// Octets of a packet of the download.
 const BULK: usize = 1_300;
 
@@ -88,6 +92,10 @@ struct Ends {
     sockets: [UdpSocket; 2],
     cu_up: CuUp,
     du: Du,
+    /// The CU-UP gives its kernel several messages in one call.
+    segments: bool,
+    /// Messages that the CU-UP sends at the end of a turn.
+    leaving: Vec<Vec<u8>>,
     clock: SlotClock,
     /// The next slot, status and packet of the call.
     due: [Instant; 3],
@@ -123,6 +131,8 @@ impl Ends {
             sockets,
             cu_up: CuUp::new(above, 0x11),
             du: Du::new(0x22),
+            segments: false,
+            leaving: Vec::new(),
             clock,
             due: [Instant::ZERO; 3],
             numbers: 0,
@@ -154,15 +164,22 @@ impl Ends {
         self.numbers += 1;
         let dropped = self.cu_up.dropped[qfi as usize];
         let messages = self.cu_up.on_sdu(qfi, Sdu { number: self.numbers, bytes });
-        self.down(messages);
+        self.leaving.extend(messages);
         self.cu_up.dropped[qfi as usize] == dropped
     }
 
-    fn down(&self, messages: Vec<Vec<u8>>) {
-        for message in messages {
-            let sent = self.sockets[0].send_to(&message, (DU, gtpu::PORT));
-            assert_eq!(sent.expect("it sends"), message.len());
+    /// Sends what leaves, messages of one length in one call if the kernel cuts them.
+    fn down(&mut self) {
+        let socket = &self.sockets[0];
+        let alike = |one: &Vec<u8>, next: &Vec<u8>| self.segments && one.len() == next.len();
+        for burst in self.leaving.chunk_by(alike).flat_map(|alike| alike.chunks(SEGMENTS)) {
+            let length = i32::try_from(burst[0].len()).expect("short");
+            let each = if burst.len() > 1 { length } else { 0 };
+            setsockopt(socket, sockopt::UdpGsoSegment, &each).expect("the kernel cuts");
+            let sent = socket.send_to(&burst.concat(), (DU, gtpu::PORT));
+            assert_eq!(sent.expect("it sends"), burst.concat().len());
         }
+        self.leaving.clear();
     }
 
     fn turn(&mut self) {
@@ -171,7 +188,7 @@ impl Ends {
             let message = Message::read(&room[..length]).expect("a message");
             let Ok(Some(Frame::Status(status))) = message.frame() else { panic!("no status") };
             let messages = self.cu_up.on_status(&status);
-            self.down(messages);
+            self.leaving.extend(messages);
         }
         while let Some(length) = received(&self.sockets[1], &mut room) {
             let message = Message::read(&room[..length]).expect("a message");
@@ -204,6 +221,7 @@ impl Ends {
                 break;
             }
         }
+        self.down();
     }
 
     fn slot(&mut self, now: Instant) {

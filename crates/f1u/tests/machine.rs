@@ -2,6 +2,8 @@
 
 #[expect(dead_code, reason = "the tests in virtual time use the rest")]
 mod cell;
+#[path = "machine/copies.rs"]
+mod copies;
 #[path = "machine/holding.rs"]
 mod holding;
 

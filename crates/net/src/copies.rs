@@ -37,28 +37,36 @@ const RETURN: u16 = 0x06;
 /// Where the kernel has a packet's type: `SKF_AD_OFF + SKF_AD_PKTTYPE`.
 const PACKET_TYPE: u32 = 0xffff_f004;
 
-/// Accepts unfragmented UDP to `port`, in IPv4, and in IPv6 without extension headers. Offsets are
-/// from the IP header on.
-fn filter(port: u16) -> [SockFilter; 17] {
+/// Accepts UDP to `port`, whole or the first fragment, in IPv4, and in IPv6 without extension
+/// headers but a fragment's. Offsets are from the IP header on.
+fn filter(port: u16) -> [SockFilter; 24] {
     let step = SockFilter::new;
-    let udp = 17;
+    let (udp, fragment) = (17, 44);
     [
         step(LOAD_BYTE, 0, 0, 0),
         step(AND, 0, 0, 0xf0),
         step(EQUAL, 0, 7, 0x40),
-        // IPv4: its protocol, no fragment, and the port behind its header.
+        // IPv4: its protocol, no later fragment, and the port behind its header.
         step(LOAD_BYTE, 0, 0, 9),
-        step(EQUAL, 0, 11, udp),
+        step(EQUAL, 0, 18, udp),
         step(LOAD_HALF, 0, 0, 6),
-        step(ANY_BIT, 9, 0, 0x3fff),
+        step(ANY_BIT, 16, 0, 0x1fff),
         step(LOAD_IPV4_LENGTH, 0, 0, 0),
         step(LOAD_HALF_BEHIND, 0, 0, 2),
-        step(EQUAL, 5, 6, u32::from(port)),
+        step(EQUAL, 12, 13, u32::from(port)),
         // IPv6: its next header and the port.
-        step(EQUAL, 0, 5, 0x60),
+        step(EQUAL, 0, 12, 0x60),
         step(LOAD_BYTE, 0, 0, 6),
-        step(EQUAL, 0, 3, udp),
+        step(EQUAL, 0, 2, udp),
         step(LOAD_HALF, 0, 0, 42),
+        step(EQUAL, 7, 8, u32::from(port)),
+        // A fragment: its next header, and its offset.
+        step(EQUAL, 0, 7, fragment),
+        step(LOAD_BYTE, 0, 0, 40),
+        step(EQUAL, 0, 5, udp),
+        step(LOAD_HALF, 0, 0, 42),
+        step(ANY_BIT, 3, 0, 0xfff8),
+        step(LOAD_HALF, 0, 0, 50),
         step(EQUAL, 0, 1, u32::from(port)),
         step(RETURN, 0, 0, u32::MAX),
         step(RETURN, 0, 0, 0),
@@ -100,8 +108,8 @@ fn esp() -> [SockFilter; 23] {
 }
 
 impl Copies {
-    /// Begins to copy the UDP datagrams to `port` that arrive at the interface `name` of the
-    /// calling thread's namespace.
+    /// Begins to copy the UDP datagrams to `port`, or their first fragments, that arrive at the
+    /// interface `name` of the calling thread's namespace.
     ///
     /// # Errors
     /// There is no such interface, or `CAP_NET_RAW` is missing.
@@ -109,7 +117,8 @@ impl Copies {
         Self::filtered(name, &filter(port), true)
     }
 
-    /// Begins to copy the UDP datagrams to `port` that leave the interface `name`.
+    /// Begins to copy the UDP datagrams to `port`, or their first fragments, that leave the
+    /// interface `name`.
     ///
     /// # Errors
     /// As for [`Copies::open`].

@@ -55,28 +55,46 @@ pub struct Message<'a> {
     pub payload: &'a [u8],
 }
 
-impl<'a> Message<'a> {
-    /// Reads a datagram's payload, which holds one message. Ignores the spare bit.
-    ///
-    /// # Errors
-    /// Another version, a length that differs from the datagram's, or a header that ends too early.
-    pub fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
+/// A message at the begin of some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begin<'a> {
+    /// The message. Its payload ends where the bytes end.
+    pub message: Message<'a>,
+    /// Bytes of the whole message with its headers, as its header states.
+    pub length: usize,
+    /// Bytes of its payload that are missing.
+    pub missing: usize,
+}
+
+/// The mandatory header.
+struct Head {
+    flags: u8,
+    kind: u8,
+    /// Bytes after it.
+    stated: usize,
+    teid: u32,
+}
+
+impl Head {
+    fn read(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
-        let first = reader.u8("version")?;
-        if first >> 5 != 1 {
-            return Err(Malformed::Version(first >> 5));
+        let flags = reader.u8("version")?;
+        if flags >> 5 != 1 {
+            return Err(Malformed::Version(flags >> 5));
         }
-        if !has(first, 4) {
+        if !has(flags, 4) {
             return Err(Malformed::Prime);
         }
         let kind = reader.u8("message type")?;
         let stated = usize::from(reader.u16("length")?);
-        let teid = reader.u32("TEID")?;
-        let found = bytes.len() - FIXED;
-        if stated != found {
-            return Err(Malformed::Length { stated, found });
-        }
-        let mut message = Self {
+        Ok(Self { flags, kind, stated, teid: reader.u32("TEID")? })
+    }
+
+    /// The message, whose optional octets and extension headers are in `rest`, the bytes after this
+    /// header.
+    fn message<'a>(&self, rest: &'a [u8]) -> Result<Message<'a>, Malformed> {
+        let &Self { flags, kind, teid, .. } = self;
+        let mut message = Message {
             kind,
             teid,
             sequence: None,
@@ -84,17 +102,18 @@ impl<'a> Message<'a> {
             first: NONE,
             extensions: &[],
             at: FIXED,
-            payload: reader.rest(),
+            payload: rest,
         };
-        if first & 0b111 == 0 {
+        if flags & 0b111 == 0 {
             return Ok(message);
         }
+        let mut reader = Reader::new(rest);
         let sequence = reader.u16("sequence number")?;
         let n_pdu = reader.u8("N-PDU number")?;
         let next = reader.u8("next extension header type")?;
-        message.sequence = has(first, 1).then_some(sequence);
-        message.n_pdu = has(first, 0).then_some(n_pdu);
-        message.first = if has(first, 2) { next } else { NONE };
+        message.sequence = has(flags, 1).then_some(sequence);
+        message.n_pdu = has(flags, 0).then_some(n_pdu);
+        message.first = if has(flags, 2) { next } else { NONE };
         message.at = FIXED + OPTIONAL;
         let begin = reader.rest();
         let mut next = message.first;
@@ -104,6 +123,33 @@ impl<'a> Message<'a> {
         message.payload = reader.rest();
         message.extensions = &begin[..begin.len() - message.payload.len()];
         Ok(message)
+    }
+}
+
+impl<'a> Message<'a> {
+    /// Reads a datagram's payload, which holds one message. Ignores the spare bit.
+    ///
+    /// # Errors
+    /// Another version, a length that differs from the datagram's, or a header that ends too early.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (head, rest) = (Head::read(bytes)?, &bytes[FIXED..]);
+        if head.stated != rest.len() {
+            return Err(Malformed::Length { stated: head.stated, found: rest.len() });
+        }
+        head.message(rest)
+    }
+
+    /// Reads the message at the begin of `bytes`. The bytes may end inside its payload, as in the
+    /// first fragment of an IP packet, and may go on after it, as in a packet of several datagrams.
+    ///
+    /// # Errors
+    /// Another version, or headers that the bytes or the stated length do not hold.
+    pub fn begin(bytes: &'a [u8]) -> Result<Begin<'a>, Malformed> {
+        let (head, rest) = (Head::read(bytes)?, &bytes[FIXED..]);
+        let part = &rest[..head.stated.min(rest.len())];
+        let message = head.message(part)?;
+        let missing = head.stated - part.len();
+        Ok(Begin { message, length: FIXED + head.stated, missing })
     }
 
     /// The extension headers in order.

@@ -175,6 +175,31 @@ fn the_greatest_container_has_1018_bytes() {
     assert_eq!(message.frame(), Ok(Some(Frame::Other(&container))));
 }
 
+#[test]
+fn a_message_is_read_from_a_packet_that_ends_in_its_payload_or_goes_on_after_it() {
+    let mut room = [0; 64];
+    let mut builder = gtpu::Builder::new(&mut room, gtpu::G_PDU, 7).expect("room");
+    let frame = Frame::Other(&[0x30, 1, 2, 3, 4, 5]);
+    builder.extension(gtpu::NR_RAN_CONTAINER, |room| frame.write(room)).expect("room");
+    builder.payload(&[9; 20]).expect("room");
+    let length = builder.finish().expect("short enough");
+    let whole = Message::read(&room[..length]).expect("a message");
+    for end in length..=room.len() {
+        let begin = Message::begin(&room[..end]).expect("a message");
+        assert_eq!((begin.message, begin.length, begin.missing), (whole, length, 0));
+    }
+    for missing in 1..=20 {
+        let begin = Message::begin(&room[..length - missing]).expect("its headers are there");
+        assert_eq!((begin.length, begin.missing), (length, missing));
+        assert_eq!(begin.message.payload.len() + missing, 20);
+        assert_eq!(begin.message.frame(), whole.frame());
+    }
+    assert!((0..length - 20).all(|end| Message::begin(&room[..end]).is_err()), "a cut header");
+    // The stated length ends inside the extension header.
+    room[3] = 6;
+    assert!(Message::begin(&room).is_err());
+}
+
 /// A message of the random numbers from `seed` on.
 fn message(seed: u64) -> Vec<u8> {
     let mut room = vec![0xee; 4096];

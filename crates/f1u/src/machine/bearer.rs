@@ -4,7 +4,7 @@
 use super::control::{Control, Report};
 use super::hold::Held;
 use super::pace::Pace;
-use super::pdcp::Length;
+use super::pdcp::{Length, Pdu};
 use super::rewrite::{Desired, Original};
 use super::sent::{Pushed, Sent};
 use crate::config::F1uConfig;
@@ -210,16 +210,21 @@ impl Bearer {
     }
 
     /// The CU-UP sends `pdu` in `frame`. Returns the bytes that the sums count.
-    pub(super) fn on_user_data(&mut self, now: Instant, frame: &UserData<'_>, pdu: &[u8]) -> u32 {
+    pub(super) fn on_user_data(
+        &mut self,
+        now: Instant,
+        frame: &UserData<'_>,
+        pdu: &Pdu<'_>,
+    ) -> u32 {
         self.seen = now;
-        if !frame.user_data && pdu.is_empty() || frame.retransmission {
+        if !frame.user_data && pdu.bytes() == 0 || frame.retransmission {
             return 0;
         }
         self.packets += 1;
-        self.bytes += pdu.len() as u64;
+        self.bytes += u64::from(pdu.bytes());
         let before = self.sequence.replace(frame.sequence);
         let follows = before.is_some_and(|before| (before + 1) % SN_END == frame.sequence);
-        let Some(sn) = self.length.number(pdu, follows) else { return 0 };
+        let Some(sn) = self.length.number(pdu.begin, follows) else { return 0 };
         let Some(bits) = self.length.bits() else { return 0 };
         let sent = self.sent.get_or_insert_with(|| Sent::new(bits));
         let reported = &mut self.reported;
@@ -228,7 +233,7 @@ impl Bearer {
             Some(oldest) => sent.behind(oldest).is_some_and(|at| sent.behind(sn) <= Some(at)),
             None => true,
         };
-        let bytes = u32::try_from(pdu.len()).unwrap_or(u32::MAX);
+        let bytes = pdu.bytes();
         match sent.push(sn, bytes, needed) {
             Pushed::Ignored => return 0,
             Pushed::Counted => {}

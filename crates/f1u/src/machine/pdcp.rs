@@ -1,10 +1,25 @@
-//! The sequence number in a PDCP PDU, and how long it is (TS 38.323 section 6.2.2).
+//! A PDCP PDU, its sequence number, and how long this number is (TS 38.323 section 6.2.2).
 
 /// Packets in a row that must fit one length and not the other.
 const VOTES: u8 = 4;
 
 /// The lengths of a data radio bearer's sequence numbers, in bits.
 const LENGTHS: [u8; 2] = [12, 18];
+
+/// A PDCP PDU, of which a packet may have the begin only.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pdu<'a> {
+    pub(super) begin: &'a [u8],
+    /// Bytes after it.
+    pub(super) missing: usize,
+}
+
+impl Pdu<'_> {
+    /// All its bytes.
+    pub(super) fn bytes(&self) -> u32 {
+        u32::try_from(self.begin.len() + self.missing).unwrap_or(u32::MAX)
+    }
+}
 
 /// Finds the length of a bearer's sequence numbers: they count up by one from packet to packet.
 #[derive(Clone, Debug, Default)]

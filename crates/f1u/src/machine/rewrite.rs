@@ -21,7 +21,7 @@ pub(super) struct Bounds {
 
 impl Bounds {
     pub(super) fn new(datagram: &Datagram, places: edit::Places) -> Self {
-        Self { checksum: datagram.checksum, message: datagram.message.start, places }
+        Self { checksum: datagram.checksum, message: datagram.payload.start, places }
     }
 
     /// Lowers the bounds of the status in `packet` to `desired`. A bound of the DU that is lower

@@ -48,6 +48,19 @@ pub struct Counts {
     pub own_statuses: u64,
 }
 
+impl Counts {
+    pub(super) fn add(&mut self, verdict: Verdict) {
+        let count = match verdict {
+            Verdict::UserData | Verdict::Held => &mut self.user_data,
+            Verdict::Status | Verdict::Rewritten => &mut self.statuses,
+            Verdict::Other => &mut self.other,
+            Verdict::Malformed => &mut self.malformed,
+        };
+        *count += 1;
+        self.rewritten += u64::from(verdict == Verdict::Rewritten);
+    }
+}
+
 /// A bearer, for its operator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BearerView {
