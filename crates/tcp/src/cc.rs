@@ -13,10 +13,10 @@ pub mod vegas;
 pub mod westwood;
 pub mod yeah;
 
-use crate::control::{AckSample, Birth, Congestion, IdleRestart, Lost, Sent};
+use crate::control::{AckSample, Birth, Bursts, Congestion, IdleRestart, Lost, Sent};
 use alloc::boxed::Box;
 use core::fmt;
-use justfull_base::{BitRate, Duration, Ecn, Instant, forwarded, kinds};
+use justfull_base::{BitRate, Ecn, Instant, forwarded, kinds};
 
 /// A control from outside this crate: anything that can be cloned and sent to another thread.
 pub trait CustomControl: CongestionController + Send {
@@ -119,8 +119,8 @@ forwarded! {
             2
         }
 
-        /// Longest burst at the pacing rate, a segment at least; none for Linux's usual bursts.
-        fn burst_time(&self) -> Option<Duration> {
+        /// Bursts at the pacing rate; none for Linux's usual bursts.
+        fn bursts(&self) -> Option<Bursts> {
             None
         }
 
@@ -210,6 +210,7 @@ pub(crate) trait Sampled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use justfull_base::Duration;
 
     #[test]
     fn every_control_on_the_list_is_found_by_its_name_and_no_other_is() {

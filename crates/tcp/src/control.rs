@@ -33,6 +33,16 @@ pub struct Birth {
     pub key: u64,
 }
 
+/// Bursts of a control that paces in its own way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bursts {
+    /// Longest burst at the pacing rate, a segment at least.
+    pub time: Duration,
+    /// A burst that the window has held back is credited with at most half of its time, as in
+    /// Linux; if false, with none.
+    pub credited: bool,
+}
+
 /// A segment that is leaving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
@@ -53,6 +63,8 @@ pub struct AckSample {
     pub now: Instant,
     /// Bytes newly delivered: acknowledged cumulatively or selectively for the first time.
     pub acked: u64,
+    /// Segments newly delivered.
+    pub segments: u64,
     /// Round trip of the most recently sent segment that was newly delivered and never
     /// retransmitted.
     pub rtt: Option<Duration>,

@@ -6,8 +6,10 @@
 //! least RTT. After each burst the clock waits until the rate has paid for it. If the window cuts a
 //! burst short, the burst ends there: a burst is one buffer, and later segments form another. A
 //! burst that starts late is credited with at most half of its whole time, as in Linux
-//! (`tcp_update_skb_after_send`; there the segments of a burst are one buffer).
+//! (`tcp_update_skb_after_send`; there the segments of a burst are one buffer). A control may have
+//! bursts of its own, with this credit or without.
 
+use crate::control::Bursts;
 use crate::kernel::Features;
 use justfull_base::{BitRate, Duration, Instant};
 
@@ -27,8 +29,8 @@ pub(crate) struct Pacer {
     burst_left: u64,
     /// The part of the burst's lateness that is not yet credited.
     late: Duration,
-    /// Longest burst, a segment at least, in place of Linux's usual one.
-    burst_time: Option<Duration>,
+    /// In place of Linux's usual bursts.
+    own: Option<Bursts>,
 }
 
 impl Pacer {
@@ -37,9 +39,9 @@ impl Pacer {
         Self { features, ..Self::default() }
     }
 
-    /// The same with bursts of `time` at most, a segment at least.
-    pub(crate) fn with_burst_time(self, time: Option<Duration>) -> Self {
-        Self { burst_time: time, ..self }
+    /// The same with the bursts of a control.
+    pub(crate) fn with_bursts(self, own: Option<Bursts>) -> Self {
+        Self { own, ..self }
     }
 
     /// When the next burst may leave.
@@ -56,8 +58,8 @@ impl Pacer {
 
     /// Bytes that leave together at a rate of `bytes` a second, `least` segments or more.
     pub(crate) fn burst(&self, mss: u64, bytes: u64, least: u64, min_rtt: Duration) -> u64 {
-        if let Some(time) = self.burst_time {
-            let paid = BitRate(bytes.saturating_mul(8)).bytes_in_floor(time);
+        if let Some(own) = self.own {
+            let paid = BitRate(bytes.saturating_mul(8)).bytes_in_floor(own.time);
             return (paid / mss).max(1) * mss;
         }
         if !self.features.one_buffer {
@@ -93,7 +95,8 @@ impl Pacer {
         let cost = Duration::from_nanos((bytes * 8_000_000_000) / rate.0.max(1));
         if now >= self.release {
             self.burst_left = self.burst(u64::from(mss), rate.0 / 8, least, min_rtt);
-            self.late = now.since(self.release);
+            let credited = self.own.is_none_or(|own| own.credited);
+            self.late = if credited { now.since(self.release) } else { Duration::ZERO };
             self.release = now;
         }
         let credit = self.late.min(Duration::from_nanos(cost.as_nanos() / 2));
@@ -104,7 +107,7 @@ impl Pacer {
 
     /// Forgets sent segments, e.g. when the rate was unknown until now.
     pub(crate) fn reset(&mut self) {
-        *self = Self::new(self.features).with_burst_time(self.burst_time);
+        *self = Self::new(self.features).with_bursts(self.own);
     }
 }
 
@@ -164,6 +167,21 @@ mod tests {
         assert_eq!(burst, 2);
     }
 
+    #[test]
+    fn a_control_may_do_without_the_credit_for_a_late_burst() {
+        // A segment takes a millisecond; the second leaves 400 us late.
+        for (credited, waited_us) in [(true, 600), (false, 1_000)] {
+            let own = Bursts { time: Duration::from_micros(250), credited };
+            let mut pacer = Pacer::default().with_bursts(Some(own));
+            let (begin, rate) = (Instant::from_nanos(10_000_000_000), BitRate(1448 * 8_000));
+            pacer.on_sent(begin, 1448, 1448, 2, rate, Duration::MAX);
+            let now = pacer.release() + Duration::from_micros(400);
+            pacer.on_sent(now, 1448, 1448, 2, rate, Duration::MAX);
+            let waited = pacer.release().since(now).as_nanos() / 1_000;
+            assert_eq!(waited, waited_us, "credited: {credited}");
+        }
+    }
+
     fn of(kernel: Kernel) -> Pacer {
         Pacer::new(kernel.features())
     }
@@ -188,7 +206,8 @@ mod tests {
 
     #[test]
     fn a_control_may_bound_its_bursts_by_time_to_a_segment_or_more() {
-        let pacer = of(Kernel::Linux6_18).with_burst_time(Some(Duration::from_micros(250)));
+        let own = Bursts { time: Duration::from_micros(250), credited: true };
+        let pacer = of(Kernel::Linux6_18).with_bursts(Some(own));
         let segments = |bytes| pacer.burst(1448, bytes, 2, Duration::ZERO) / 1448;
         assert_eq!([100_000, 12_500_000, 125_000_000].map(segments), [1, 2, 21]);
     }

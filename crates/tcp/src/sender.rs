@@ -293,7 +293,7 @@ impl Sender {
         let mut sender = Self {
             setup,
             rate: RateSampler::new(cc.uses_rate_samples()),
-            pacer: Pacer::new(config.kernel.features()).with_burst_time(cc.burst_time()),
+            pacer: Pacer::new(config.kernel.features()).with_bursts(cc.bursts()),
             board: Scoreboard::new(config.mss, by_time).keeping_losses(cc.uses_losses()),
             cc,
             careful: None,

@@ -16,6 +16,7 @@ pub(crate) fn sample(acked: u64) -> AckSample {
     AckSample {
         now: Instant::from_nanos(1),
         acked,
+        segments: acked.div_ceil(MSS),
         rtt: Some(Duration::from_millis(50)),
         srtt: Duration::from_millis(50),
         min_rtt: Duration::from_millis(50),

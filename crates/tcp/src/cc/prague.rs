@@ -30,7 +30,8 @@
 //!   controls the rate: 3 % more in the first half of a T, 3 % less in the second.
 //!
 //! In both a burst has at most 250 us of the rate, and at least one packet; the least rate is 100
-//! kbit/s.
+//! kbit/s. With `udp-prague` a burst that the window has held back earns no credit: the next one
+//! waits its whole time (`udp_prague_sender.cpp`, `nextSend`).
 //!
 //! Known weaknesses: behind a classic queue that marks ECT(1) as ECT(0) it starves the others (RFC
 //! 9331 appendix A.1.5); without an L4S AQM it answers to losses alone, and fills the queue.
@@ -43,7 +44,7 @@ mod seen;
 mod udp;
 
 use super::CongestionController;
-use crate::control::{AckSample, Birth, Congestion, CongestionCause, IdleRestart, Sent};
+use crate::control::{AckSample, Birth, Bursts, Congestion, CongestionCause, IdleRestart, Sent};
 use crate::numbers::{ceil, floor, real, seconds, whole};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, choice, params};
@@ -114,6 +115,8 @@ const SHORT: f64 = 0.002;
 struct Taken {
     window: f64,
     rate: f64,
+    /// Added to the patience.
+    patience: f64,
 }
 
 /// State.
@@ -137,12 +140,15 @@ pub struct Prague {
     /// `linux`: threshold of slow start in packets.
     ssthresh: f64,
     alpha: f64,
-    /// When alpha was last updated, and the bytes delivered and marked by then.
+    /// When alpha was last updated, and the bytes delivered and marked by then; `udp-prague` counts
+    /// packets.
     alpha_at: Instant,
     delivered: u64,
     marked: u64,
-    /// Bytes reported as marked.
+    /// Bytes or packets reported as marked.
     marks: u64,
+    /// `udp-prague`: packets delivered since the start.
+    packets: u64,
     saw_mark: bool,
     /// Rounds since slow start.
     rounds: u32,
@@ -154,8 +160,9 @@ pub struct Prague {
     taken: Taken,
     /// `linux`: slow average of the SRTT in seconds.
     slow_rtt: f64,
-    /// `udp-prague`: T without a mark before it grows faster.
+    /// `udp-prague`: T without a mark before it grows faster, and T in seconds.
     patience: f64,
+    virtual_rtt: f64,
     timed_out: bool,
     cwnd: u64,
     pacing: BitRate,
@@ -187,6 +194,7 @@ impl Prague {
             delivered: 0,
             marked: 0,
             marks: 0,
+            packets: 0,
             saw_mark: false,
             rounds: 0,
             reducing: None,
@@ -195,6 +203,7 @@ impl Prague {
             taken: Taken::default(),
             slow_rtt: 0.0,
             patience: PATIENCE.0,
+            virtual_rtt: seconds(config.virtual_rtt),
             timed_out: false,
             cwnd: 0,
             pacing: BitRate(0),
@@ -247,8 +256,9 @@ impl Prague {
         if srtt > 0.0 { (self.window * self.mss / srtt).max(LEAST_RATE) } else { LEAST_RATE }
     }
 
-    /// Alpha moves once T is over and the data that left at its begin is acknowledged.
-    fn update_alpha(&mut self, sample: &Seen, virtual_rtt: f64) {
+    /// Alpha moves once T is over and the data that left at its begin is acknowledged. `delivered`:
+    /// bytes or packets since the start.
+    fn update_alpha(&mut self, sample: &Seen, delivered: u64, virtual_rtt: f64) {
         if !sample.has_left_since(self.alpha_at) {
             return;
         }
@@ -258,7 +268,7 @@ impl Prague {
             return;
         }
         if self.udp || self.saw_mark {
-            let acked = (sample.delivered - self.delivered) as f64;
+            let acked = (delivered - self.delivered) as f64;
             let share = if acked > 0.0 { (self.marks - self.marked) as f64 / acked } else { 0.0 };
             self.alpha += GAIN * (share.min(1.0) - self.alpha);
         }
@@ -272,7 +282,7 @@ impl Prague {
         if !self.in_slow_start() {
             self.rounds = self.rounds.saturating_add(1);
         }
-        (self.alpha_at, self.delivered, self.marked) = (sample.now, sample.delivered, self.marks);
+        (self.alpha_at, self.delivered, self.marked) = (sample.now, delivered, self.marks);
     }
 
     /// The first mark of a T.
@@ -300,16 +310,19 @@ impl Prague {
         self.window *= kept;
     }
 
-    /// Growth by `acked` bytes without a mark.
-    fn grow(&mut self, acked: f64, srtt: f64, virtual_rtt: f64) {
-        let packets = acked / self.mss;
+    /// Growth by `packets` full packets without a mark.
+    fn grow(&mut self, packets: f64, srtt: f64, virtual_rtt: f64) {
         let mut step = if self.udp { self.mss } else { REFERENCE };
         if self.udp && self.patience == 0.0 {
             step = step.max(self.rate * 0.001);
         }
         if self.rules_rate() {
             // In T the rate grows by the step per T.
-            let in_flight = (self.rate * virtual_rtt / self.mss).max(1e-9);
+            let in_flight = if self.udp {
+                self.whole_packets(virtual_rtt)
+            } else {
+                (self.rate * virtual_rtt / self.mss).max(1e-9)
+            };
             self.rate += packets * step / virtual_rtt / in_flight;
             return;
         }
@@ -357,7 +370,7 @@ impl Prague {
             unmarked -= add * self.mss;
         }
         if unmarked > 0.0 {
-            self.grow(unmarked, srtt, srtt.max(self.target));
+            self.grow(unmarked / self.mss, srtt, srtt.max(self.target));
         }
         if self.rules_rate() {
             self.window = self.window.max(self.window_of_rate(srtt));
@@ -382,7 +395,7 @@ impl Prague {
         self.grow_linux(sample, srtt);
         self.follow();
         self.timed_out &= sample.acked == 0;
-        self.update_alpha(sample, virtual_rtt);
+        self.update_alpha(sample, sample.delivered, virtual_rtt);
         self.set_linux_pace(sample, srtt, virtual_rtt);
         let low = self.saw_mark && self.whole <= LEAST_WINDOW * REFERENCE / self.mss;
         if low && !self.by_rate {
@@ -393,10 +406,12 @@ impl Prague {
 
     #[inline(never)]
     fn acknowledge(&mut self, sample: &Seen) {
-        self.marks += sample.ce_bytes;
         if self.udp {
+            self.marks += sample.ce_count;
+            self.packets += sample.segments;
             self.ack_udp(sample);
         } else {
+            self.marks += sample.ce_bytes;
             self.ack_linux(sample);
         }
     }
@@ -430,17 +445,14 @@ impl CongestionController for Prague {
         }
         let timeout = matches!(event.cause, CongestionCause::Timeout { .. });
         if self.udp && timeout {
-            (self.alpha, self.rate, self.window) = (0.0, LEAST_RATE, 1.0);
-            self.patience = PATIENCE.0;
-            (self.losing, self.reducing) = (None, None);
-            self.taken = Taken::default();
+            self.reset_udp(event.now);
         } else if self.losing.is_none() || !self.udp {
             let (window, rate) = (self.window, self.rate);
             self.window /= 2.0;
             self.rate = (self.rate / 2.0).max(LEAST_RATE);
-            self.taken = Taken { window: window - self.window, rate: rate - self.rate };
+            let patience = if self.udp { self.lose_patience(rate) } else { 0.0 };
+            self.taken = Taken { window: window - self.window, rate: rate - self.rate, patience };
             self.losing = Some(event.now);
-            self.patience = self.rate / self.mss * self.target;
         }
         self.publish_window();
         if timeout {
@@ -453,6 +465,7 @@ impl CongestionController for Prague {
     fn on_spurious(&mut self, _: Instant) {
         self.window += self.taken.window;
         self.rate += self.taken.rate;
+        self.patience = (self.patience - self.taken.patience).max(0.0);
         self.taken = Taken::default();
         self.losing = None;
         if !self.udp {
@@ -495,8 +508,8 @@ impl CongestionController for Prague {
         (self.size < self.mss).then_some(self.size as u64)
     }
 
-    fn burst_time(&self) -> Option<Duration> {
-        Some(Duration::from_micros(250))
+    fn bursts(&self) -> Option<Bursts> {
+        Some(Bursts { time: Duration::from_micros(250), credited: !self.udp })
     }
 
     fn uses_rate_samples(&self) -> bool {

@@ -56,6 +56,7 @@ impl Sampled for Told<'_> {
         AckSample {
             now: self.now,
             acked: self.progress.delivery.bytes,
+            segments: u64::from(self.progress.delivery.segments),
             rtt: self.progress.rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),

@@ -111,6 +111,7 @@ fn play(
         control.on_ack(&AckSample {
             now,
             acked,
+            segments: acked.div_ceil(1448),
             rtt: rng.chance(0.9).then_some(rtt),
             srtt: rtt,
             min_rtt: Duration::from_millis(20),

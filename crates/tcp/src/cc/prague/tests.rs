@@ -64,6 +64,10 @@ impl Path {
         (control.ssthresh, control.rounds) = (window.ceil(), 100);
         (control.alpha, control.saw_mark) = (alpha, true);
         control.alpha_at = path.now;
+        if control.udp {
+            // The first packet is acknowledged.
+            (control.packets, control.delivered) = (1, 1);
+        }
         control.publish_window();
         path
     }
@@ -205,4 +209,66 @@ fn impossible_settings_are_refused_by_name() {
     let wrong = PragueConfig { virtual_rtt: Duration::from_secs(1), ..PragueConfig::default() };
     let refused = Prague::new(&wrong, &testing::birth()).expect_err("it is out of bounds");
     assert_eq!(refused.field, "virtual_rtt");
+}
+
+/// A line of `examples/udp-prague/ideal.cpp`: an acknowledgement, and the state of the source's
+/// control after it. Times are in microseconds since the start.
+struct Traced {
+    at: u64,
+    left: u64,
+    marked: bool,
+    srtt: u64,
+    rate: f64,
+    window: f64,
+    size: f64,
+}
+
+impl Traced {
+    fn read(line: &str) -> Self {
+        let mut numbers = line.split(' ').map(|word| word.parse::<u64>().expect("a number"));
+        let mut next = || numbers.next().expect("seven numbers");
+        let (at, left, marked, srtt) = (next(), next(), next() == 1, next());
+        let (rate, window, size) = (next() as f64, next() as f64, next() as f64);
+        Self { at, left, marked, srtt, rate, window, size }
+    }
+}
+
+/// Gives the control the acknowledgements of `trace`. Returns the largest difference of the rate,
+/// relative, and of the window, in packets.
+fn differences(trace: &str) -> (f64, f64) {
+    let birth = Birth { mss: 1400, ..testing::birth() };
+    let config = PragueConfig { preset: Preset::UdpPrague, ..PragueConfig::default() };
+    let mut control = Prague::new(&config, &birth).expect("within bounds");
+    let (mut off, mut size) = ((0.0f64, 0.0f64), 156);
+    let start = Duration::from_secs(1);
+    for traced in trace.lines().map(Traced::read) {
+        let at = |us| Instant::ZERO + start + Duration::from_micros(us);
+        control.on_ack(&AckSample {
+            now: at(traced.at),
+            rtt: Some(Duration::from_micros(traced.at - traced.left)),
+            srtt: Duration::from_micros(traced.srtt),
+            segments: 1,
+            ce_count: u64::from(traced.marked),
+            ce_bytes: if traced.marked { size } else { 0 },
+            ..testing::sample(size)
+        });
+        size = traced.size as u64;
+        off.0 = off.0.max((control.rate / traced.rate - 1.0).abs());
+        // The engine's window has room for a full packet at least.
+        let window = control.cwnd() as f64 - (traced.window * traced.size).max(1400.0);
+        off.1 = off.1.max(window.abs() / traced.size);
+    }
+    off
+}
+
+#[test]
+fn after_each_acknowledgement_the_rate_is_that_of_udp_pragues_own_control() {
+    for trace in [
+        include_str!("traces/p0.5-25ms.txt"),
+        include_str!("traces/p0.2-10ms.txt"),
+        include_str!("traces/p0.05-50ms.txt"),
+    ] {
+        let (rate, window) = differences(trace);
+        assert!(rate < 0.002 && window <= 1.01, "{rate} {window}");
+    }
 }
