@@ -221,21 +221,46 @@ impl RateSampler {
     ) -> RateSample {
         let before = self.deliver(bytes);
         let Some((serial, newest)) = newest else { return before };
+        let rate = self.sample(now, Latest::new(newest.sent_at, serial), min_rtt, before);
+        RateSample { retransmitted: newest.was_retransmitted(), ..rate }
+    }
+
+    /// The same if `newest` was never retransmitted.
+    #[inline(always)]
+    pub(crate) fn finish_plain(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        newest: Latest,
+        min_rtt: Duration,
+    ) -> RateSample {
+        let before = self.deliver(bytes);
+        self.sample(now, newest, min_rtt, before)
+    }
+
+    #[inline(always)]
+    fn sample(
+        &mut self,
+        now: Instant,
+        newest: Latest,
+        min_rtt: Duration,
+        before: RateSample,
+    ) -> RateSample {
         let Some(stamps) = &mut self.stamps else { return before };
-        let stamp = *slot(stamps, serial);
+        let (stamp, sent_at) = (*slot(stamps, newest.serial()), newest.sent_at());
         self.delivered_at = now;
-        self.first_sent = newest.sent_at;
+        self.first_sent = sent_at;
         let round_start = stamp.delivered >= self.next_round;
         if round_start {
             self.next_round = self.delivered;
         }
-        let interval = newest.sent_at.since(stamp.first_sent).max(now.since(stamp.delivered_at));
+        let interval = sent_at.since(stamp.first_sent).max(now.since(stamp.delivered_at));
         let valid = !interval.is_zero() && (min_rtt == Duration::MAX || interval >= min_rtt);
         RateSample {
             prior_delivered: stamp.delivered,
             interval: valid.then_some(interval),
             app_limited: stamp.app_limited,
-            retransmitted: newest.was_retransmitted(),
+            retransmitted: false,
             round_start,
             tx_in_flight: stamp.in_flight,
             prior_lost: stamp.lost,

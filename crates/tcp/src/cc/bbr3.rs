@@ -33,7 +33,9 @@
 //! compares the Reno bound in segments, lets `ProbeRTT` have at least four segments, and leaves one
 //! segment beyond the data in flight at a timeout. The window counts as limiting if it limited the
 //! sender in this round or the last. `google` has no ECN, which Linux uses only on marked routes,
-//! and keeps the extra acknowledgements of ten rounds, where Linux keeps five to ten.
+//! and keeps the extra acknowledgements of ten rounds, where Linux keeps five to ten. The draft's
+//! precautionary probing (`prev_probe_too_high`) is left out: each probe holds the bound for whole
+//! rounds. After a spurious loss Up begins again at once, without the draft's Refill.
 
 mod model;
 mod phases;
@@ -95,8 +97,8 @@ pub const DOC: MethodDoc = MethodDoc {
            it probes bounds the data in flight, and a round with loss lowers rate and window by up \
            to 30 % until the next probe.",
     sources: "draft-ietf-ccwg-bbr; Google's Linux v3 (constants of the variant google)",
-    deviations: "Without ECN, as in the draft; the window counts as limiting if it did in this \
-                 round or the last.",
+    deviations: "Without ECN, as in the draft; without the draft's precautionary probing; the \
+                 window counts as limiting if it did in this round or the last.",
     params: Bbr3Config::params,
 };
 
@@ -162,8 +164,10 @@ pub struct Bbr3 {
     phase: Phase,
     cwnd: u64,
     pacing: BitRate,
-    /// The bandwidth and the phase that the rate follows, once the pipe has been full.
+    /// The bandwidth and the phase that the rate and `window` follow, once the pipe has been full.
     paced: Option<(u64, Phase)>,
+    /// The window of the phase without extra acknowledgements, in BDPs of `paced`.
+    window: u64,
     /// Least data in flight with room for bursts at the rate.
     room: u64,
     /// The long-term bound for which `with_headroom` was computed; it changes seldom.
@@ -207,6 +211,7 @@ impl Bbr3 {
             cwnd: initial_window,
             pacing: BitRate(0),
             paced: None,
+            window: initial_window,
             room: 0,
             headroom_of: u64::MAX,
             with_headroom: u64::MAX,
@@ -278,6 +283,16 @@ impl Bbr3 {
         self.bdp(self.model.bandwidth(), 1.0).min(self.cwnd)
     }
 
+    /// As `self.target_inflight() < bytes`, with one conversion less.
+    fn is_target_below(&self, bytes: u64) -> bool {
+        let bdp_below = if self.probe_rtt.min_rtt.is_none() {
+            self.initial_window < bytes
+        } else {
+            real(self.model.bandwidth()) * self.probe_rtt.seconds < real(bytes)
+        };
+        bdp_below || self.cwnd < bytes
+    }
+
     /// The long-term bound with room for others (`BBRInflightWithHeadroom`).
     fn inflight_with_headroom(&mut self) -> u64 {
         let bound = self.model.inflight_long;
@@ -299,11 +314,13 @@ impl Bbr3 {
         }
     }
 
-    /// Follows the bandwidth at the gain of the phase.
+    /// Follows the bandwidth at the gains of the phase.
     fn follow_bandwidth(&mut self) {
-        let followed = Some((self.model.bandwidth(), self.phase));
+        let bandwidth = self.model.bandwidth();
+        let followed = Some((bandwidth, self.phase));
         if self.paced != followed {
             self.set_pacing(self.pacing_gain());
+            self.window = self.bdp(bandwidth, self.cwnd_gain());
             self.paced = followed.filter(|_| self.full.reached);
         }
     }
@@ -320,9 +337,8 @@ impl Bbr3 {
     /// Moves the window towards its target by the bytes acknowledged, and bounds it
     /// (`BBRSetCwnd`).
     fn set_cwnd(&mut self, sample: &Seen) {
-        let bandwidth = self.model.bandwidth();
-        let extra = self.extra_acked(bandwidth);
-        let most = self.with_bursts(self.bdp(bandwidth, self.cwnd_gain()) + extra);
+        let extra = self.extra_acked(self.model.bandwidth());
+        let most = self.with_bursts(self.window + extra);
         if self.full.reached {
             self.cwnd = (self.cwnd + sample.acked).min(most);
         } else if self.cwnd < most || sample.delivered < self.initial_window {
@@ -403,14 +419,14 @@ impl CongestionController for Bbr3 {
         self.note_lost(lost);
     }
 
-    fn on_spurious(&mut self, now: Instant) {
+    fn on_spurious(&mut self, _: Instant) {
         let Some(undo) = self.undo.take() else { return };
         self.model.undo(undo.bw_short, undo.inflight_short, undo.inflight_long);
         self.full.measure_again(0);
         if self.phase != Phase::ProbeRtt && self.phase != undo.phase {
             match undo.phase {
                 Phase::Startup => self.phase = Phase::Startup,
-                Phase::Up => self.start_up(now, 0),
+                Phase::Up => self.start_up(0),
                 _ => {}
             }
         }

@@ -45,7 +45,7 @@ mod udp;
 
 use super::CongestionController;
 use crate::control::{AckSample, Birth, Bursts, Congestion, CongestionCause, IdleRestart, Sent};
-use crate::numbers::{ceil, floor, real, seconds, whole};
+use crate::numbers::{ceil, floor, larger, real, seconds, whole};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, choice, params};
 use seen::Seen;
@@ -355,7 +355,7 @@ impl Prague {
         self.publish_window();
     }
 
-    fn grow_linux(&mut self, sample: &Seen, srtt: f64) {
+    fn grow_linux(&mut self, sample: &Seen, srtt: f64, virtual_rtt: f64) {
         let mut unmarked = real(sample.acked.saturating_sub(sample.ce_bytes));
         let may = sample.window_limited
             || 4 * sample.max_in_flight >= 3 * self.cwnd
@@ -370,18 +370,18 @@ impl Prague {
             unmarked -= add * self.mss;
         }
         if unmarked > 0.0 {
-            self.grow(unmarked / self.mss, srtt, srtt.max(self.target));
+            self.grow(unmarked / self.mss, srtt, virtual_rtt);
         }
         if self.rules_rate() {
             self.window = self.window.max(self.window_of_rate(srtt));
         } else {
-            self.rate = self.rate.max(self.rate_of_window(srtt));
+            self.rate = larger(self.rate, self.rate_of_window(srtt));
         }
     }
 
     fn ack_linux(&mut self, sample: &Seen) {
         let srtt = seconds(sample.srtt);
-        let virtual_rtt = srtt.max(self.target);
+        let virtual_rtt = larger(srtt, self.target);
         self.reduce(sample, virtual_rtt);
         if self.rules_rate() {
             self.window = self.window_of_rate(srtt);
@@ -392,7 +392,7 @@ impl Prague {
             self.saw_mark = true;
             self.window /= 2.0;
         }
-        self.grow_linux(sample, srtt);
+        self.grow_linux(sample, srtt, virtual_rtt);
         self.follow();
         self.timed_out &= sample.acked == 0;
         self.update_alpha(sample, sample.delivered, virtual_rtt);

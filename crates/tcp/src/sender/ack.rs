@@ -95,19 +95,9 @@ impl Sender {
     /// Returns the round-trip time for the timeout, if there is a sample (RFC 6298, RFC 7323
     /// section 4.3). With timestamps, each acknowledgement that advances, or that sacks segments
     /// sent once, gives a sample; without, only the acknowledgement of the timed segment does.
+    #[inline]
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
-        if ack.cumulative > self.board.nxt() {
-            return None;
-        }
-        self.stats.acks += 1;
-        let Some(run) = self.plain_run::<false>(ack) else {
-            let sampled = !self.rate.is_off();
-            return if sampled { self.take_sampled(now, ack) } else { self.take_other(now, ack) };
-        };
-        let twin = self.twin();
-        let sample = self.take_plain::<false>(now, ack, run);
-        self.check_twin(twin, |general| general.take_any(now, ack, None), &sample);
-        sample
+        if self.rate.is_off() { self.take_unsampled(now, ack) } else { self.take_sampled(now, ack) }
     }
 
     /// Processes any acknowledgement, by the general path. `next`: the acknowledgement only sacks
@@ -145,6 +135,9 @@ impl Sender {
         self.change_state(now, ack, &mut progress);
         self.count_lost(now, progress.lost);
         self.tell_control(now, &progress, &rate);
+        if !self.rate.is_off() {
+            self.limit_samples();
+        }
         self.reduce(&progress);
         if !progress.advanced && self.setup.sack_restarts && progress.delivery.once.is_some() {
             self.restart_by_sack(now, progress.delivery.once.sent_at());
@@ -443,8 +436,13 @@ impl Sender {
         let told =
             Told { now, progress, rate, setup, board, rtt, sampler, pacer, round, state, stats };
         cc.on_ack_with(&told);
-        if cc.limits_samples() {
-            sampler.mark_app_limited(board.pipe());
+    }
+
+    /// While the control itself holds data back, samples do not show the network's rate.
+    #[inline(always)]
+    pub(super) fn limit_samples(&mut self) {
+        if self.cc.limits_samples() {
+            self.rate.mark_app_limited(self.board.pipe());
         }
     }
 

@@ -36,16 +36,15 @@ impl<F: FnMut(Segment)> Outlet for F {
 }
 
 impl Sender {
-    /// The delivery of `ack` if the fast path with or without samples can handle it; none if only
-    /// the general path can.
+    /// The delivery of `ack` if the fast path can handle it; none if only the general path can.
     #[inline(always)]
-    pub(super) fn plain_run<const SAMPLES: bool>(&self, ack: &Ack) -> Option<PlainRun> {
+    pub(super) fn plain_run(&self, ack: &Ack) -> Option<PlainRun> {
         let open = self.state == RecoveryState::Open && self.f_rto == FRto::Off;
         let judging =
             self.first_retransmission.is_some() || self.tail.is_out() || self.reduction.is_some();
         let counted = self.setup.feedback == Feedback::Accurate;
         let marks = if counted { self.has_marks(ack) } else { ack.flags > 0 };
-        if !open || judging || marks || ack.sack_len > 0 || self.rate.is_off() == SAMPLES {
+        if !open || judging || marks || ack.sack_len > 0 {
             return None;
         }
         self.board.plain_run(ack.cumulative, self.rack.latest())
@@ -78,12 +77,14 @@ impl Sender {
         self.duplicate_acks = 0;
         self.reorder_deadline = Instant::NEVER;
         let rate = if SAMPLES {
-            let newest = self.board.newest(&delivery);
-            self.rate.finish(now, delivery.bytes, newest, self.rtt.min())
+            self.rate.finish_plain(now, delivery.bytes, delivery.once, self.rtt.min())
         } else {
             self.rate.deliver(delivery.bytes)
         };
         self.tell_control(now, &progress, &rate);
+        if SAMPLES {
+            self.limit_samples();
+        }
         self.restart_timers(now, true);
         sample
     }
@@ -92,9 +93,24 @@ impl Sender {
     /// a function of its own: with one for both, `s1_bench s1_1mb` takes 0.2 % more instructions.
     #[inline(never)]
     pub(super) fn take_sampled(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
-        let Some(run) = self.plain_run::<true>(ack) else { return self.take_other(now, ack) };
+        self.take::<true>(now, ack)
+    }
+
+    /// The same for a control that uses none.
+    #[inline(never)]
+    pub(super) fn take_unsampled(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
+        self.take::<false>(now, ack)
+    }
+
+    #[inline(always)]
+    fn take<const SAMPLES: bool>(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
+        if ack.cumulative > self.board.nxt() {
+            return None;
+        }
+        self.stats.acks += 1;
+        let Some(run) = self.plain_run(ack) else { return self.take_other(now, ack) };
         let twin = self.twin();
-        let sample = self.take_plain::<true>(now, ack, run);
+        let sample = self.take_plain::<SAMPLES>(now, ack, run);
         self.check_twin(twin, |general| general.take_any(now, ack, None), &sample);
         sample
     }

@@ -21,6 +21,8 @@ pub(super) struct Model {
     delivered: u64,
     /// Largest delivery rates of the last cycle and of this one.
     max_bw: [u64; 2],
+    /// The larger of them, within the short-term bound.
+    bw: u64,
     /// `bw_shortterm`; `u64::MAX` for none, as the other bounds.
     pub(super) bw_short: u64,
     pub(super) inflight_short: u64,
@@ -47,6 +49,7 @@ impl Default for Model {
             next_round: 0,
             delivered: 0,
             max_bw: [0; 2],
+            bw: 0,
             bw_short: u64::MAX,
             inflight_short: u64::MAX,
             inflight_long: u64::MAX,
@@ -71,13 +74,19 @@ impl Model {
 
     /// The bandwidth within its short-term bound.
     pub(super) fn bandwidth(&self) -> u64 {
-        self.max_bandwidth().min(self.bw_short)
+        self.bw
+    }
+
+    /// The rates or their bound have changed.
+    fn bound_bandwidth(&mut self) {
+        self.bw = self.max_bandwidth().min(self.bw_short);
     }
 
     /// A cycle ends: the filter drops the largest rate of the cycle before.
     pub(super) fn advance_filter(&mut self) {
         if self.max_bw[1] != 0 {
             self.max_bw = [self.max_bw[1], 0];
+            self.bound_bandwidth();
         }
     }
 
@@ -95,12 +104,14 @@ impl Model {
     pub(super) fn reset_short_term(&mut self) {
         self.bw_short = u64::MAX;
         self.inflight_short = u64::MAX;
+        self.bound_bandwidth();
     }
 
     /// The last losses were spurious: raises the bounds to their former values.
     pub(super) fn undo(&mut self, bw_short: u64, inflight_short: u64, inflight_long: u64) {
         self.loss_in_round = false;
         self.bw_short = self.bw_short.max(bw_short);
+        self.bound_bandwidth();
         self.inflight_short = self.inflight_short.max(inflight_short);
         self.inflight_long = self.inflight_long.max(inflight_long);
     }
@@ -134,6 +145,7 @@ impl Bbr3 {
         }
         if rate >= model.max_bandwidth() || !sample.app_limited {
             model.max_bw[1] = model.max_bw[1].max(rate);
+            model.bound_bandwidth();
         }
     }
 
@@ -155,6 +167,7 @@ impl Bbr3 {
         };
         model.bw_short = lowered(model.bw_short, model.max_bandwidth(), model.bw_latest);
         model.inflight_short = lowered(model.inflight_short, self.cwnd, model.inflight_latest);
+        model.bound_bandwidth();
     }
 
     /// Begins the next round of signals (`BBRAdvanceLatestDeliverySignals`).

@@ -89,9 +89,8 @@ pub(super) struct Cycle {
     /// Rounds since the last probe.
     pub(super) rounds: u64,
     feedback: Feedback,
-    /// When the phase began.
-    at: Instant,
-    wait: Duration,
+    /// The next probe begins after this.
+    probe_at: Instant,
     drain_round: u64,
     /// Doublings of the growth of the long-term bound.
     up_rounds: u32,
@@ -106,8 +105,7 @@ impl Default for Cycle {
             samples: false,
             rounds: 0,
             feedback: Feedback::None,
-            at: Instant::ZERO,
-            wait: Duration::ZERO,
+            probe_at: Instant::ZERO,
             drain_round: 0,
             up_rounds: 0,
             up_acked: 0,
@@ -196,7 +194,7 @@ impl Bbr3 {
             Phase::Refill if self.model.round_start => {
                 self.cycle.samples = true;
                 self.model.start_round();
-                self.start_up(sample.now, sample.rate.unwrap_or(0));
+                self.start_up(sample.rate.unwrap_or(0));
             }
             Phase::Up if full => self.start_down(sample.now),
             _ => {}
@@ -261,9 +259,9 @@ impl Bbr3 {
     /// segment a round.
     fn is_time_to_probe(&self, now: Instant) -> bool {
         let rounds = self.cycle.rounds;
-        now > self.cycle.at + self.cycle.wait
+        now > self.cycle.probe_at
             || rounds >= RENO_ROUNDS
-            || self.target_inflight() < (rounds + 1) * self.mss
+            || self.is_target_below((rounds + 1) * self.mss)
     }
 
     /// A probe ends when the pipe is full, unless the long-term bound holds the window back.
@@ -279,8 +277,8 @@ impl Bbr3 {
         self.model.reset_congestion_signals();
         self.cycle.up_count = u64::MAX;
         self.cycle.rounds = self.rng.below(2);
-        self.cycle.wait = LEAST_WAIT + Duration::from_nanos(self.rng.below(1_000_000_000));
-        self.cycle.at = now;
+        let more = Duration::from_nanos(self.rng.below(1_000_000_000));
+        self.cycle.probe_at = now + (LEAST_WAIT + more);
         self.cycle.feedback = Feedback::Stopping;
         self.model.start_round();
         self.phase = Phase::Down;
@@ -302,9 +300,8 @@ impl Bbr3 {
         self.phase = Phase::Refill;
     }
 
-    pub(super) fn start_up(&mut self, now: Instant, rate: u64) {
+    pub(super) fn start_up(&mut self, rate: u64) {
         self.cycle.feedback = Feedback::Starting;
-        self.cycle.at = now;
         self.full.measure_again(rate);
         self.phase = Phase::Up;
         self.double_growth();

@@ -14,34 +14,63 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const MEMORY: Duration = Duration::from_secs(10);
 
 /// State.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct ProbeRtt {
     /// Smallest RTT of 10 s.
     pub(super) min_rtt: Option<Duration>,
     /// The same in seconds.
     pub(super) seconds: f64,
-    min_rtt_at: Instant,
+    /// After this `min_rtt` is out of date.
+    forget_at: Instant,
     /// Smallest RTT since the last probe.
     least: Option<Duration>,
     least_at: Instant,
+    /// After this it is measured anew; never before the first RTT.
+    due_at: Instant,
     expired: bool,
     /// When the probe may end; none until little is in flight.
     done_at: Option<Instant>,
     round_done: bool,
 }
 
+impl Default for ProbeRtt {
+    fn default() -> Self {
+        Self {
+            min_rtt: None,
+            seconds: 0.0,
+            forget_at: Instant::ZERO + MEMORY,
+            least: None,
+            least_at: Instant::ZERO,
+            due_at: Instant::NEVER,
+            expired: false,
+            done_at: None,
+            round_done: false,
+        }
+    }
+}
+
+impl ProbeRtt {
+    /// The smallest RTT since the last probe was seen, or a probe ended.
+    fn measured(&mut self, now: Instant) {
+        self.least_at = now;
+        self.due_at = now + INTERVAL;
+    }
+}
+
 impl Bbr3 {
     pub(super) fn update_min_rtt(&mut self, sample: &Seen) {
         let probe = &mut self.probe_rtt;
-        probe.expired = probe.least.is_some() && sample.now > probe.least_at + INTERVAL;
+        probe.expired = sample.now > probe.due_at;
         let Some(rtt) = sample.rtt else { return };
         if probe.expired || probe.least.is_none_or(|least| rtt < least) {
-            (probe.least, probe.least_at) = (Some(rtt), sample.now);
+            probe.least = Some(rtt);
+            probe.measured(sample.now);
         }
-        let forgotten = sample.now > probe.min_rtt_at + MEMORY;
+        let forgotten = sample.now > probe.forget_at;
         if forgotten || probe.min_rtt.is_none_or(|min| probe.least.is_some_and(|rtt| rtt < min)) {
-            (probe.min_rtt, probe.min_rtt_at) = (probe.least, probe.least_at);
+            (probe.min_rtt, probe.forget_at) = (probe.least, probe.least_at + MEMORY);
             probe.seconds = probe.min_rtt.map_or(0.0, seconds);
+            self.paced = None;
         }
     }
 
@@ -81,7 +110,7 @@ impl Bbr3 {
 
     pub(super) fn check_probe_rtt_done(&mut self, now: Instant) {
         if self.probe_rtt.done_at.is_some_and(|at| now > at) {
-            self.probe_rtt.least_at = now;
+            self.probe_rtt.measured(now);
             self.cwnd = self.cwnd.max(self.prior_cwnd);
             self.model.reset_short_term();
             if self.full.reached {

@@ -125,7 +125,7 @@ impl Pair {
     }
 
     fn acknowledge(&mut self, ack: &Ack) {
-        let run = self.short.plain_run::<false>(ack).or(self.short.plain_run::<true>(ack));
+        let run = self.short.plain_run(ack);
         self.plain += u32::from(run.is_some());
         self.next += u32::from(self.short.board.next_sacked(ack).is_some());
         let sample = self.short.on_ack(self.now, ack);
