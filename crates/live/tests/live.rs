@@ -112,6 +112,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
             grants: None,
             stack: None,
             cell_aqm: None,
+            zhuge: None,
         },
         duration: Duration::from_secs(60),
         warmup: Duration::ZERO,

@@ -25,7 +25,8 @@ fn config() -> WorldConfig {
 /// An uplink that carried nothing.
 fn idle() -> Uplink<()> {
     let (rate, delay, limit) = (BitRate(0), Duration::ZERO, UplinkConfig::LIMIT);
-    let config = UplinkConfig { rate, delay, limit, grants: None, stack: None, cell_aqm: None };
+    let config =
+        UplinkConfig { rate, delay, limit, grants: None, stack: None, cell_aqm: None, zhuge: None };
     Uplink::new(&config, 1, &[Duration::ZERO], Instant::ZERO, 1)
 }
 

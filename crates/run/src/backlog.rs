@@ -150,18 +150,37 @@ impl Probe for Backlogs {
     }
 }
 
-/// A driver that also updates the backlogs. It is a separate type, so that worlds without backlogs
-/// have no extra cost.
+/// A driver with a Zhuge at its base station.
+pub trait Foresees {
+    /// Shows Zhuge an event of the cell.
+    fn foresee(&mut self, now: Instant, event: &Event);
+}
+
+/// What sees the events of a cell beside its driver.
+pub struct Watch {
+    /// The backlogs, if the scenario requests them.
+    pub backlogs: Option<Backlogs>,
+    /// The driver has a Zhuge.
+    pub foresees: bool,
+}
+
+/// A driver that also updates the backlogs and Zhuge. It is a separate type, so that worlds without
+/// them have no extra cost.
 pub struct Measured<'a, D> {
     /// The driver.
     pub driver: &'a mut D,
-    /// The backlogs, updated at each event.
-    pub backlogs: &'a mut Backlogs,
+    /// What sees each event before the driver.
+    pub watch: &'a mut Watch,
 }
 
-impl<D: Probe> Probe for Measured<'_, D> {
+impl<D: Probe + Foresees> Probe for Measured<'_, D> {
     fn on_event(&mut self, now: Instant, event: &Event) {
-        self.backlogs.on_event(now, event);
+        if let Some(backlogs) = &mut self.watch.backlogs {
+            backlogs.on_event(now, event);
+        }
+        if self.watch.foresees {
+            self.driver.foresee(now, event);
+        }
         self.driver.on_event(now, event);
     }
 }

@@ -113,6 +113,7 @@ pub fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
         }
     }
     validate_cells(config)?;
+    validate_zhuge(config)?;
     validate_scells(config)?;
     validate_proxy(config).map_err(|e| e.within("proxy"))
 }
@@ -130,6 +131,18 @@ fn validate_cells(config: &WorldConfig) -> Result<(), ConfigError> {
     let Some(stack) = &config.uplink.stack else { return Ok(()) };
     let valid = cells.validate_uplink(&config.stack, &stack.chain);
     valid.map_err(|e| e.within("uplink.stack"))
+}
+
+/// Checks that the world can have Zhuge, if there is one.
+fn validate_zhuge(config: &WorldConfig) -> Result<(), ConfigError> {
+    let is_there = config.uplink.zhuge.is_some();
+    let refused = |ok: bool, allowed: &str, why: &'static str| {
+        ensure(ok || !is_there, "uplink.zhuge", &"set", allowed, why)
+    };
+    let why = "it predicts for the UEs of one base station";
+    refused(config.cells.is_none(), "none with several cells", why)?;
+    let why = "a proxy takes the acknowledgements from the base station";
+    refused(!config.proxy.is_there(), "none with proxy.control", why)
 }
 
 /// Checks that the world can have SCells, if there are any.

@@ -5,7 +5,7 @@
 //! that only the driver has.
 
 use crate::recorder::Recorder;
-use crate::results::{Distribution, FlowResult, RunResult, SliceResult, UplinkResult};
+use crate::results::{Distribution, FlowResult, RunResult, SliceResult, UplinkResult, ZhugeResult};
 use justfull_ran::Stack;
 
 /// Relative error allowed in sums of floating-point numbers.
@@ -171,6 +171,15 @@ impl UplinkResult {
             )
         })
         .or_else(|| self.wait.broken("uplink wait"))
+        .or_else(|| self.zhuge.as_ref()?.broken())
+    }
+}
+
+impl ZhugeResult {
+    fn broken(&self) -> Option<String> {
+        let Self { acks, held, hold, .. } = self;
+        check(held <= acks, || format!("Zhuge: held <= packets: {held} <= {acks}"))
+            .or_else(|| hold.broken("hold of Zhuge"))
     }
 }
 

@@ -40,4 +40,6 @@ pub use proxy::{DOC as PROXY_DOC, ProxyConfig, ReportConfig, Stop};
 pub use sources::Departures;
 pub use tap::Tap;
 pub use traffic::{FlowConfig, Interval, PingConfig, Traffic, Transport, TurnConfig};
-pub use uplink::{CellAqmConfig, GrantConfig, UplinkConfig, UplinkKind, UplinkStack};
+pub use uplink::{
+    CellAqmConfig, GrantConfig, UplinkConfig, UplinkKind, UplinkStack, ZhugeConfig, ZhugePreset,
+};

@@ -445,6 +445,24 @@ pub struct UplinkResult {
     /// The base station's AQM for the UEs' queues, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cell_aqm: Option<CellAqmResult>,
+    /// Zhuge at the base station, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zhuge: Option<ZhugeResult>,
+}
+
+/// Actions of Zhuge at the base station, over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ZhugeResult {
+    /// Packets to UEs whose delay it predicted.
+    pub packets: u64,
+    /// Packets of UEs on connections that it holds.
+    pub acks: u64,
+    /// Of these, packets that it held for longer than no time.
+    pub held: u64,
+    /// Reports of calls that it built.
+    pub reports: u64,
+    /// Holds of packets that it received in the measured window.
+    pub hold: Distribution,
 }
 
 /// Actions of the base station's AQM for the UEs' queues, over the whole run.

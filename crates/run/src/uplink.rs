@@ -29,14 +29,18 @@ mod chain;
 mod chained;
 mod config;
 mod docs;
+mod foreseen;
 mod opportunities;
+mod zhuge;
 
 pub use cell_aqm::{CellAqmConfig, DOC as CELL_AQM_DOC};
 pub use config::{Fate, GrantConfig, NO_FLOW, UplinkConfig, UplinkKind, UplinkStack, Way};
 pub use docs::DOC;
+pub use zhuge::{DOC as ZHUGE_DOC, ZhugeConfig, ZhugePreset};
 
 use self::cell_aqm::CellAqm;
 use self::chain::{Carried, Chain};
+use self::zhuge::Zhuge;
 use crate::cells::CellsConfig;
 use crate::results::UplinkResult;
 use crate::timers::Timers;
@@ -136,6 +140,8 @@ pub struct Uplink<T> {
     chain: Option<Box<Chain<T>>>,
     /// The base station's AQM for the UEs' queues.
     cell_aqm: Option<Box<CellAqm>>,
+    /// Holds packets at the base station. The last wire is theirs.
+    zhuge: Option<Box<Zhuge>>,
     /// Requests and grants that have not reached the cell yet; none unless UEs have DRX.
     accesses: Option<Vec<UplinkAccess>>,
 }
@@ -178,6 +184,7 @@ impl<T: Copy> Uplink<T> {
             waits: Times::new(),
             chain: None,
             cell_aqm: None,
+            zhuge: None,
             accesses: None,
         }
     }
@@ -496,6 +503,7 @@ impl<T: Copy> Uplink<T> {
             wait: self.waits.finish(),
             stack: self.chain.as_ref().map(|chain| chain.result()),
             cell_aqm: self.cell_aqm.as_ref().map(|aqm| aqm.counts()),
+            zhuge: self.zhuge.as_ref().map(|zhuge| zhuge.counts()),
         }
     }
 

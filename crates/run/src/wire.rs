@@ -156,6 +156,13 @@ impl<T> Wires<T> {
         }
     }
 
+    /// `item` of `bytes` enters wire `number` at `leaves`, which may be later than the items that
+    /// follow. It travels on the last of the wires, which keeps the order of arrivals.
+    pub fn push_held(&mut self, leaves: Instant, number: u32, bytes: u32, item: T) {
+        let at = self.carry(leaves, number, bytes);
+        self.arrive_at(at, item);
+    }
+
     /// Adds a wire with the next number.
     pub fn add(&mut self, wire: Wire<T>) {
         self.wires.push(wire);

@@ -81,6 +81,7 @@ pub(super) fn world(
                 .uplink
                 .cell_aqm
                 .map(|aqm| aqm.later_by(file.rlc.report_delay + file.rlc.f1.delay)),
+            zhuge: file.uplink.zhuge,
         },
         cells,
         proxy: file.proxy.clone(),

@@ -121,6 +121,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.push(&justfull_tcp::receiver::DOC);
     docs.push(&justfull_run::uplink::DOC);
     docs.push(&justfull_run::uplink::CELL_AQM_DOC);
+    docs.push(&justfull_run::uplink::ZHUGE_DOC);
     docs.push(&justfull_run::PROXY_DOC);
     docs.extend(justfull_rapid::DOCS);
     docs.extend(justfull_run::traffic::DOCS);

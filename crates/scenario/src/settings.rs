@@ -4,7 +4,7 @@ use super::{Job, Scenario, ScenarioError, Table, Value};
 use crate::keys;
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::param::Form;
-use justfull_run::CellAqmConfig;
+use justfull_run::{CellAqmConfig, ZhugeConfig};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +25,9 @@ const FIRST: usize = 2;
 const NAMED: usize = 3;
 /// Values of a layer without an algorithm of its own.
 pub(super) const PLAIN: [&str; 6] = ["", "none", "fifo", "drop_tail", "unlimited", "unpaced"];
-/// A table without a kind that is one value.
-const CELL_AQM: &str = "uplink.cell_aqm";
+/// Tables without a kind that are one value, each with its parameters.
+const TABLES: [(&str, fn() -> Vec<ParamDoc>); 2] =
+    [("uplink.cell_aqm", CellAqmConfig::params), ("uplink.zhuge", ZhugeConfig::params)];
 /// Keys of a scenario that do not affect its world, and a plugin's settings, which are shown with
 /// its limiter.
 const ABOUT: [&str; 9] =
@@ -80,12 +81,17 @@ fn below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
 }
 
+/// The parameters of the table without a kind at `path`, if it is one value.
+fn params_of(path: &str) -> Option<fn() -> Vec<ParamDoc>> {
+    TABLES.iter().find(|(table, _)| *table == path).map(|(_, params)| *params)
+}
+
 /// The values below `value`; a table with a kind is one value.
 fn leaves(value: Value, path: String, found: &mut BTreeMap<String, Value>) {
     match value {
         // The kind of the uplink is no algorithm: its stack has settings of its own.
         Value::Table(table)
-            if path != CELL_AQM && !table.contains_key("kind") || path == "uplink" =>
+            if params_of(&path).is_none() && !table.contains_key("kind") || path == "uplink" =>
         {
             for (key, value) in table {
                 leaves(value, format!("{path}.{key}"), found);
@@ -136,8 +142,8 @@ pub(super) fn in_words(path: &str, value: &Value, swept: &[&str]) -> String {
         return "swept".into();
     }
     let within: Vec<&str> = swept.iter().filter_map(|other| below(other, path)).collect();
-    if let Some(table) = value.as_table().filter(|_| path == CELL_AQM) {
-        return of_kind(&CellAqmConfig::params(), table, &within).join(", ");
+    if let (Some(table), Some(params)) = (value.as_table(), params_of(path)) {
+        return of_kind(&params(), table, &within).join(", ");
     }
     let Some((kind, table)) =
         value.as_table().and_then(|table| Some((table.get("kind")?.as_str()?, table)))

@@ -1,21 +1,21 @@
-//! The cell: UPF, SDAP, RLC and MAC, and the backlogs of its queues if the scenario requests them.
+//! The cell: UPF, SDAP, RLC and MAC, and what else sees its events: backlogs and Zhuge.
 
 use justfull_base::{Instant, Packet, Probe};
 use justfull_ran::{Egress, Stack};
 use justfull_run::CoreLoss;
-use justfull_run::backlog::{Backlogs, Measured};
+use justfull_run::backlog::{Foresees, Measured, Watch};
 
-/// A call of the stack with `$links` as its driver; the driver updates the backlogs if there are
+/// A call of the stack with `$links` as its driver, and with what else sees the events if there is
 /// any.
 macro_rules! measured {
     ($cell:ident, $links:ident, |$driver:ident| $call:expr) => {
-        match &mut $cell.backlogs {
+        match &mut $cell.watch {
             None => {
                 let $driver = $links;
                 $call
             }
-            Some(backlogs) => {
-                let $driver = &mut Measured { driver: $links, backlogs };
+            Some(watch) => {
+                let $driver = &mut Measured { driver: $links, watch };
                 $call
             }
         }
@@ -25,8 +25,8 @@ macro_rules! measured {
 /// The downlink chain of one cell.
 pub(crate) struct Cell {
     pub(crate) stack: Stack,
-    /// Backlog of each queue.
-    pub(crate) backlogs: Option<Box<Backlogs>>,
+    /// What sees its events beside the driver.
+    pub(crate) watch: Option<Box<Watch>>,
     /// Random loss on the way to the UPF, if the scenario has any.
     pub(crate) loss: Option<Box<CoreLoss>>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Cell {
 impl Cell {
     /// The packet in `place` reaches the UPF unless it is lost on the way.
     #[inline]
-    pub(crate) fn input_from<L: Probe + Egress>(
+    pub(crate) fn input_from<L: Probe + Egress + Foresees>(
         &mut self,
         now: Instant,
         place: &mut Packet,
@@ -47,12 +47,12 @@ impl Cell {
     }
 
     #[cold]
-    fn lose<L: Probe + Egress>(&mut self, now: Instant, packet: Packet, links: &mut L) {
+    fn lose<L: Probe + Egress + Foresees>(&mut self, now: Instant, packet: Packet, links: &mut L) {
         measured!(self, links, |driver| self.stack.lose(now, packet, driver));
     }
 
     /// The STATUS PDU of `handle` reaches the sender's RLC.
-    pub(crate) fn receive_status<L: Probe + Egress>(
+    pub(crate) fn receive_status<L: Probe + Egress + Foresees>(
         &mut self,
         now: Instant,
         handle: u32,
@@ -70,12 +70,19 @@ impl Cell {
     /// Acts at `now`, its next instant, and continues until it delivers a packet or reaches
     /// `until`. Returns the last instant at which it acted, and the number of instants.
     #[inline]
-    pub(crate) fn wake_before<L: Probe + Egress>(
+    pub(crate) fn wake_before<L: Probe + Egress + Foresees>(
         &mut self,
         now: Instant,
         until: Instant,
         links: &mut L,
     ) -> (Instant, u64) {
-        measured!(self, links, |driver| self.stack.wake_before(now, until, driver))
+        match &mut self.watch {
+            None => self.stack.wake_before(now, until, links),
+            Some(watch) => {
+                // A prediction may make a report due.
+                let until = if watch.foresees { now } else { until };
+                self.stack.wake_before(now, until, &mut Measured { driver: links, watch })
+            }
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! The receiver of the radio: the air or, if that has no delay, the UEs themselves.
 
-use crate::hosts::Hosts;
+use crate::hosts::{End, Hosts};
 use crate::links::{Arrival, Links};
 use justfull_base::{Event, Instant, Packet, Probe};
 use justfull_ran::{Egress, StatusWay};
+use justfull_run::backlog::Foresees;
 use justfull_run::region::Around;
 use justfull_run::tap::Listener;
 use justfull_run::uplink::Up;
@@ -12,7 +13,7 @@ use justfull_run::uplink::Up;
 pub(crate) struct Radio<'a, T> {
     pub(crate) hosts: &'a mut Hosts,
     pub(crate) links: &'a mut Links<T>,
-    /// A packet has been delivered, or a STATUS PDU sent.
+    /// A packet has been delivered, a STATUS PDU sent, or a packet's arrival predicted.
     pub(crate) delivered: bool,
 }
 
@@ -60,6 +61,19 @@ impl<T: Listener> Egress for Radio<'_, T> {
         // The cell must not run past the uplink's next event.
         self.delivered |= way == StatusWay::Carried;
         way
+    }
+}
+
+impl<T: Listener> Foresees for Radio<'_, T> {
+    fn foresee(&mut self, now: Instant, event: &Event) {
+        let Some(delay) = self.links.uplink.foresee(now, event) else { return };
+        if let Event::Enqueued { packet, .. } = event
+            && let End::Call(i) = self.hosts.ends[packet.flow as usize]
+            && self.links.uplink.builds_reports()
+        {
+            self.hosts.applications.foretold(now, i, packet, now + delay);
+            self.delivered = true;
+        }
     }
 }
 

@@ -170,6 +170,7 @@ pub fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Duration) -> 
             grants: None,
             stack: None,
             cell_aqm: None,
+            zhuge: None,
         },
         duration,
         warmup: Duration::from_nanos(duration.as_nanos() / 5),

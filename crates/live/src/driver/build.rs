@@ -50,6 +50,9 @@ fn check(config: &WorldConfig, options: &LiveOptions, interfaces: usize) -> Resu
     if config.flows.iter().any(FlowConfig::is_in_tunnel) {
         return Err("a live run has no flows in tunnels: only simulated runs have them".into());
     }
+    if config.uplink.zhuge.is_some() {
+        return Err("`uplink.zhuge` is simulated only; live, nothing holds acknowledgements".into());
+    }
     let LiveOptions { buffers, flows, wake, read, .. } = options;
     if *buffers == 0 || *flows == 0 || wake.is_zero() || read.is_zero() {
         return Err("buffers, flows, wake and read must be above 0".into());

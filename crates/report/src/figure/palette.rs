@@ -122,7 +122,7 @@ impl Look {
 
 /// Colour and shape indexes of the shipped methods. Methods of one shipped scenario differ in
 /// colour as far as possible; methods that `recommend` compares differ in colour or shape.
-const SHIPPED: [(&str, usize, usize); 44] = [
+const SHIPPED: [(&str, usize, usize); 45] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 6),
     ("CoDel", 2, 2),
@@ -160,6 +160,7 @@ const SHIPPED: [(&str, usize, usize); 44] = [
     ("TTLRED2", 2, 4),
     ("Discard", 3, 4),
     ("L4Span", 2, 3),
+    ("Zhuge", 5, 7),
     ("DQL", 4, 5),
     ("FQ-CoDel@DQL", 7, 0),
     ("FP", 1, 0),

@@ -100,6 +100,8 @@ pub struct VideoCall {
     video: Video,
     sender: MediaSender,
     receiver: MediaReceiver,
+    /// The base station reports the arrivals that it predicts.
+    is_foretold: bool,
     fps: f64,
     skip: Duration,
     /// When the next frame is due; never after the end.
@@ -141,6 +143,7 @@ impl VideoCall {
         let call = Self {
             video: Video::new(&frames, first),
             receiver: MediaReceiver::new(sender.reporting()),
+            is_foretold: false,
             sender,
             fps: f64::from(config.fps),
             skip: config.skip,
@@ -197,8 +200,17 @@ impl VideoCall {
         fate: impl FnMut(Instant, Fate),
     ) -> (u64, FrameProgress) {
         let payload = u64::from(size - RTP_HEADER_BYTES - UDP_HEADER_BYTES);
-        self.receiver.on_packet(now, handle & (LAST - 1), ce, handle & LAST != 0);
+        if !self.is_foretold {
+            self.receiver.on_packet(now, handle & (LAST - 1), ce, handle & LAST != 0);
+        }
         (payload, self.video.arrived(now, handle >> 32, payload, fate))
+    }
+
+    /// The base station predicts at `now` that the packet of `handle` arrives at `at`. From now on
+    /// reports are about predictions.
+    pub fn foretold(&mut self, now: Instant, handle: u64, ce: bool, at: Instant) {
+        self.is_foretold = true;
+        self.receiver.on_prediction(now, at, handle & (LAST - 1), ce, handle & LAST != 0);
     }
 
     /// The instant of the first frame, and the begin of a freeze that lasts until `end`.

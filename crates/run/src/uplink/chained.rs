@@ -49,7 +49,10 @@ impl<T: Copy> Uplink<T> {
                 if entered >= self.warmup {
                     self.waits.record(at.since(entered));
                 }
-                self.wires.push(at, way.wire, size, carried.item);
+                match self.zhuge.as_mut().and_then(|zhuge| zhuge.hold(at, way.flow)) {
+                    None => self.wires.push(at, way.wire, size, carried.item),
+                    Some(hold) => self.wires.push_held(at + hold, way.wire, size, carried.item),
+                }
                 continue;
             }
             self.counts.dropped += 1;

@@ -1,6 +1,7 @@
 //! Settings of the uplink, and the way of a packet on it.
 
 use super::cell_aqm::CellAqmConfig;
+use super::zhuge::ZhugeConfig;
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Ecn, choice, table};
@@ -53,6 +54,8 @@ pub struct UplinkConfig {
     pub stack: Option<Box<UplinkStack>>,
     /// The base station's AQM for the UEs' queues; without effect if the uplink is no bottleneck.
     pub cell_aqm: Option<CellAqmConfig>,
+    /// Zhuge at the base station.
+    pub zhuge: Option<ZhugeConfig>,
 }
 
 choice! {
@@ -150,6 +153,9 @@ impl UplinkConfig {
         )?;
         if let Some(aqm) = &self.cell_aqm {
             aqm.validate().map_err(|e| e.within("cell_aqm"))?;
+        }
+        if let Some(zhuge) = &self.zhuge {
+            zhuge.validate().map_err(|e| e.within("zhuge"))?;
         }
         if let Some(stack) = &self.stack {
             let alone = self.rate.0 == 0 && self.grants.is_none();

@@ -79,7 +79,10 @@ impl<T: Copy> Uplink<T> {
                 self.waits.record(now.since(first.entered));
             }
             ended(first.entered, &mut first.item, Fate::Sent { ce: decision == Decision::Mark });
-            self.wires.push(now, first.wire, first.size, first.item);
+            match self.zhuge.as_mut().and_then(|zhuge| zhuge.hold(now, first.flow)) {
+                None => self.wires.push(now, first.wire, first.size, first.item),
+                Some(hold) => self.wires.push_held(now + hold, first.wire, first.size, first.item),
+            }
             buffer.queue.pop_front();
         }
         if let Some(aqm) = &mut self.cell_aqm {

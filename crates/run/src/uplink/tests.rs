@@ -17,6 +17,7 @@ fn uplink(grants: GrantConfig, limit: u64) -> Uplink<Up> {
         grants: Some(grants),
         stack: None,
         cell_aqm: None,
+        zhuge: None,
     };
     config.validate(1500).expect("sound settings");
     Uplink::new(&config, 2, &[Duration::ZERO], Instant::ZERO, 1)
@@ -116,6 +117,7 @@ fn a_rate_serialises_and_a_free_uplink_only_delays() {
         grants: None,
         stack: None,
         cell_aqm: None,
+        zhuge: None,
     };
     for (rate, wanted) in [(8_000_000, [11.0, 12.0]), (0, [10.0, 10.0])] {
         let mut uplink = Uplink::new(&config(rate), 1, &[Duration::ZERO], Instant::ZERO, 1);
@@ -136,6 +138,7 @@ fn settings_out_of_bounds_are_named() {
             grants: Some(grants),
             stack: None,
             cell_aqm: None,
+            zhuge: None,
         };
         config.validate(1500).map_err(|e| e.field)
     };

@@ -4,7 +4,7 @@ use super::{ChannelFile, is_default};
 use crate::method::MethodPlace;
 use justfull_base::{BitRate, Bytes, Duration, table};
 use justfull_ran::{PdcpConfig, RlcConfig, SdapConfig, UplinkMacConfig};
-use justfull_run::{CellAqmConfig, GrantConfig, UplinkConfig, UplinkKind};
+use justfull_run::{CellAqmConfig, GrantConfig, UplinkConfig, UplinkKind, ZhugeConfig};
 use serde::{Deserialize, Serialize};
 
 table! {
@@ -28,6 +28,10 @@ table! {
         #[serde(skip_serializing_if = "Option::is_none")]
         cell_aqm: Option<CellAqmConfig> = None,
             stated("a table; without effect if the uplink is no bottleneck");
+        /// Zhuge at the base station, which holds acknowledgements and builds the reports of calls.
+        /// Left out: none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        zhuge: Option<ZhugeConfig> = None, stated("a table; one cell, no proxy, simulated only");
         /// Where a method's settings of SDAP and RLC go: into the cell, the UEs' stack, or both.
         #[serde(skip_serializing_if = "is_default")]
         method_at: MethodPlace = MethodPlace::Cell, stated("cell; ue and both with kind stack");

@@ -104,6 +104,10 @@ fn bad_settings_of_a_stack_are_one_error_that_names_the_field() {
         (&["uplink.cell_aqm.spacing=1001"], "uplink.cell_aqm.spacing", "0 to 1000"),
         (&["uplink.cell_aqm.report_delay=2s"], "uplink.cell_aqm.report_delay", "at most 1s"),
         (&["uplink.cell_aqm.reports=2s"], "uplink.cell_aqm.reports", "one that is there"),
+        (&["uplink.zhuge.window=0s"], "uplink.zhuge.window", "1ms to 10s"),
+        (&["uplink.zhuge.history=11s"], "uplink.zhuge.history", "1ms to 10s"),
+        (&["uplink.zhuge.least_rate=0bit/s"], "uplink.zhuge.least_rate", "1kbit/s to 1Gbit/s"),
+        (&["uplink.zhuge.preset=mine"], "uplink.zhuge.preset", "as-published"),
     ] {
         let error = error(settings);
         assert!(error.contains(field) && error.contains(allowed), "{settings:?}: {error}");

@@ -2,7 +2,7 @@
 
 use super::{Applications, Timed};
 use crate::links::{Arrival, Links, way};
-use justfull_base::{ConfigError, Instant, Packet};
+use justfull_base::{ConfigError, Ecn, Instant, Packet};
 use justfull_run::AppEvent;
 use justfull_run::recorder::Recorder;
 use justfull_run::route::Route;
@@ -80,12 +80,23 @@ impl Applications {
         self.timers.arm(*reports, media.report_due());
     }
 
-    /// The UE of call `i` reports. A report that its queue drops is lost.
+    /// The base station predicts that `packet` of call `i` reaches its UE at `at`.
+    pub(crate) fn foretold(&mut self, now: Instant, i: u32, packet: &Packet, at: Instant) {
+        let Call { media, reports, .. } = &mut self.calls[i as usize];
+        media.foretold(now, packet.payload, packet.ecn == Ecn::Ce, at);
+        self.timers.arm(*reports, media.report_due());
+    }
+
+    /// The UE of call `i` reports, or the base station in its place. A report that the UE's queue
+    /// drops is lost.
     #[inline(never)]
     pub(super) fn send_report<T: Listener>(&mut self, now: Instant, i: u32, links: &mut Links<T>) {
         let Call { route, media, .. } = &mut self.calls[i as usize];
-        if let Some(report) = media.report(now) {
-            let item = Up::Report(i, report);
+        let Some(report) = media.report(now) else { return };
+        let item = Up::Report(i, report);
+        if links.uplink.builds_reports() {
+            links.uplink.push_report(now, route.wire, report.bytes, item);
+        } else {
             links.uplink.push(now, route.wire, report.bytes, item, || way(route));
         }
     }

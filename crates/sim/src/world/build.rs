@@ -15,7 +15,7 @@ use justfull_ran::stack::Flows;
 use justfull_ran::{FiveTuple, Stack};
 use justfull_run::CoreLoss;
 use justfull_run::Plan;
-use justfull_run::backlog::Backlogs;
+use justfull_run::backlog::{Backlogs, Watch};
 use justfull_run::config::{WorldConfig, classes, validate};
 use justfull_run::recorder::{Recorder, Window};
 use justfull_run::region::Region;
@@ -119,7 +119,7 @@ fn connections(config: &WorldConfig) -> impl Iterator<Item = (&FlowConfig, FiveT
 /// The cells of `config`, with its flows.
 fn cells(config: &WorldConfig) -> Result<Cells, ConfigError> {
     let (common, warmup) = (&config.stack, Instant::ZERO + config.warmup);
-    let backlogs = config.entity_backlog.then(|| Box::new(Backlogs::new(&common.ues, warmup)));
+    let backlogs = config.entity_backlog.then(|| Backlogs::new(&common.ues, warmup));
     let loss = CoreLoss::new(config.core_loss, common.seed);
     let mut cells = match &config.cells {
         None => {
@@ -127,7 +127,10 @@ fn cells(config: &WorldConfig) -> Result<Cells, ConfigError> {
             for (flow, tuple) in connections(config) {
                 stack.open_flow(flow.ue, &tuple, flow.dscp);
             }
-            Cells::One(Cell { stack, backlogs, loss })
+            let foresees = config.uplink.zhuge.is_some();
+            let watches = foresees || backlogs.is_some();
+            let watch = watches.then(|| Box::new(Watch { backlogs, foresees }));
+            Cells::One(Cell { stack, watch, loss })
         }
         Some(several) => {
             let mut flows = Flows::default();
@@ -135,7 +138,7 @@ fn cells(config: &WorldConfig) -> Result<Cells, ConfigError> {
                 flows.open(flow.ue, &common.ues[flow.ue as usize], &tuple, flow.dscp);
             }
             let mut region = Region::new(several, common, flows)?;
-            region.measure(backlogs);
+            region.measure(backlogs.map(Box::new));
             Cells::Several(Box::new(Several { region, loss }))
         }
     };
@@ -209,12 +212,16 @@ fn uplink(
     let sleeps = config.stack.ues.iter().any(|ue| ue.drx.is_some());
     let uplink = if sleeps { uplink.with_drx(ues) } else { uplink };
     let uplink = uplink.with_statuses(statuses);
-    let mut uplink = match &config.cells {
+    let uplink = match &config.cells {
         None => uplink.with_stack(&config.uplink)?,
         Some(cells) => uplink.with_stacks(&config.uplink, cells, &config.stack)?,
     };
-    for (flow, tuple) in connections(config) {
+    let mut uplink = uplink.with_zhuge(&config.uplink, ues, seed);
+    for (number, (flow, tuple)) in (0..).zip(connections(config)) {
         uplink.open_flow(flow.ue, &tuple, flow.dscp);
+        if flow.traffic.sender().is_some() && !flow.is_upload() {
+            uplink.hold_flow(number);
+        }
     }
     Ok(uplink)
 }

@@ -27,8 +27,9 @@ impl<T: Listener> World<T> {
         }
         let evidence = self.evidence();
         let (chain, cells, backlogs) = match &mut self.cells {
-            Cells::One(Cell { stack, backlogs, .. }) => {
-                (Chain::of(stack, end), None, backlogs.as_deref_mut())
+            Cells::One(Cell { stack, watch, .. }) => {
+                let backlogs = watch.as_mut().and_then(|watch| watch.backlogs.as_mut());
+                (Chain::of(stack, end), None, backlogs)
             }
             Cells::Several(several) => {
                 let region = &mut several.region;

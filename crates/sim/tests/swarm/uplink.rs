@@ -9,7 +9,7 @@ use justfull_ran::{
     CarrierConfig, Hold, LogicalChannelConfig, MacConfig, RlcConfig, SdapConfig, StackConfig,
     UpfConfig, UplinkMacConfig,
 };
-use justfull_run::{CellAqmConfig, UplinkStack, WorldConfig};
+use justfull_run::{CellAqmConfig, UplinkStack, WorldConfig, ZhugeConfig, ZhugePreset};
 
 /// Gives the uplink of two of five such worlds a stack.
 pub(crate) fn stacked(rng: &mut Rng, config: &mut WorldConfig) {
@@ -92,5 +92,19 @@ pub(crate) fn marked_in_the_cell(rng: &mut Rng, config: &mut WorldConfig) {
         memory: micros(rng, 10_000, 2_000_000),
         report_period: micros(rng, 1, 80_000),
         report_delay: micros(rng, 0, 50_000),
+    });
+}
+
+/// Gives the base station a Zhuge in a third of the worlds that may have one.
+pub(crate) fn held_in_the_cell(rng: &mut Rng, config: &mut WorldConfig) {
+    if !rng.chance(0.33) || config.cells.is_some() || config.proxy.is_there() {
+        return;
+    }
+    config.uplink.zhuge = Some(ZhugeConfig {
+        preset: pick(rng, &ZhugePreset::ALL),
+        window: micros(rng, 1_000, 300_000),
+        history: micros(rng, 1_000, 200_000),
+        least_rate: BitRate(pick(rng, &[1_000, 512_000, 50_000_000])),
+        calls: rng.chance(0.7),
     });
 }

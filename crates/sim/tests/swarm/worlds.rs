@@ -201,6 +201,7 @@ fn draw(seed: u64) -> WorldConfig {
     put_apart(&mut Rng::stream(seed, "swarm.f1"), &mut config);
     mark_by_reports(&mut Rng::stream(seed, "swarm.l4span"), &mut config);
     mark_elsewhere(&mut Rng::stream(seed, "swarm.marking"), &mut config);
+    crate::uplink::held_in_the_cell(&mut Rng::stream(seed, "swarm.zhuge"), &mut config);
     config
 }
 
@@ -494,6 +495,7 @@ impl World for Whole {
         ("proxy-reports", |w| reductions::set(&mut w.0.proxy.report, ReportConfig::default())),
         ("proxy-radio", |w| reductions::set(&mut w.0.proxy.radio, Default::default())),
         ("cell-aqm", |w| w.0.uplink.cell_aqm.take().is_some()),
+        ("zhuge", |w| w.0.uplink.zhuge.take().is_some()),
         ("uplink-stack", |w| w.0.uplink.stack.take().is_some()),
         ("grants", |w| w.0.uplink.grants.take().is_some()),
         ("uplink-rate", |w| reductions::set(&mut w.0.uplink.rate, BitRate(0))),

@@ -69,9 +69,22 @@ impl MediaReceiver {
     }
 
     /// Packet `seq` arrives; `last` if it ends a frame.
+    #[inline]
     pub fn on_packet(&mut self, now: Instant, seq: u64, ce: bool, last: bool) {
+        self.note(now, now, seq, ce, last);
+    }
+
+    /// A station on the way predicts at `now` that packet `seq` arrives at `at`; `last` if it ends
+    /// a frame. A queue keeps its order, so no packet arrives before the one noted before it.
+    pub fn on_prediction(&mut self, now: Instant, at: Instant, seq: u64, ce: bool, last: bool) {
+        let before = self.arrivals.back().map_or(Instant::ZERO, |arrival| arrival.at);
+        self.note(now, at.max(before), seq, ce, last);
+    }
+
+    /// At `now` it is known that packet `seq` arrives at `at`.
+    fn note(&mut self, now: Instant, at: Instant, seq: u64, ce: bool, last: bool) {
         let tick = self.reporting.tick();
-        let at = Instant::from_nanos(now.as_nanos() / tick * tick);
+        let at = Instant::from_nanos(at.as_nanos() / tick * tick);
         self.arrivals.push_back(MediaArrival { seq, at, ce });
         self.next = self.next.max(seq + 1);
         let waiting = self.gone + self.arrivals.len() as u64 - self.unreported;
