@@ -49,6 +49,8 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("l4s-places", include_str!("../../../scenarios/l4s-places.toml")),
     ("l4span-cell", include_str!("../../../scenarios/l4span-cell.toml")),
     ("abc-cell", include_str!("../../../scenarios/abc-cell.toml")),
+    ("zhuge-cell", include_str!("../../../scenarios/zhuge-cell.toml")),
+    ("zhuge-call", include_str!("../../../scenarios/zhuge-call.toml")),
     ("video-calls", include_str!("../../../scenarios/video-calls.toml")),
     ("upload-and-call", include_str!("../../../scenarios/upload-and-call.toml")),
     ("rrul-5g", include_str!("../../../scenarios/rrul-5g.toml")),
