@@ -534,10 +534,12 @@ fn rates_of_a_phone_log_under_other_times_are_a_table_whose_columns_are_named() 
 fn a_column_of_bytes_without_a_length_of_rows_is_refused_with_the_names_of_its_times() {
     let times = text("t_ms;bytes\n0;5\n10;6\n", &[]).expect_err("no interval");
     let command = "justfull trace info t --time-column t_ms --amount-column bytes";
-    assert!(times.contains("(--row), or the names of two columns"), "{times}");
+    assert!(times.contains("(or the length that it has), or the names of two columns"), "{times}");
     assert!(times.contains(command), "{times}");
+    assert!(times.contains("found the columns `t_ms`, `bytes` without the length of"), "{times}");
     let alone = text("bytes\n5\n", &[]).expect_err("no interval");
-    assert!(alone.ends_with("the format bytes does not say (--row)"), "{alone}");
+    let command = "justfull trace info t --row 100ms (or the length that it has)";
+    assert!(alone.ends_with(command), "{alone}");
 }
 
 /// A decimal number of nanoseconds in seconds.

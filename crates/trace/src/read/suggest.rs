@@ -109,18 +109,24 @@ fn first_rows(source: &Source<'_>, head: &[u8]) -> Option<[Vec<String>; 3]> {
 /// The refusal of a table of bytes whose rows have no length, with the command that reads it by its
 /// times if it has any.
 pub(super) fn no_interval(source: &Source<'_>, head: &[u8]) -> TraceError {
-    let option = source.aside(ReadOption::Row);
-    let row = format!("the length of a row, which the format bytes does not say{option}");
     let [columns, sample, _] = first_rows(source, head).unwrap_or_default();
     let has_times = columns.len() == sample.len() && time_column(&columns, &sample).is_some();
     let comma = source.dialect.comma;
     let (names, sample) = (&columns, &sample);
     let guess = has_times.then(|| guess(Columns { names, titles: names, sample, comma }));
-    let (path, found) = (source.path.into(), "no interval".into());
-    let allowed = match &guess {
-        Some(guess) => format!("{row}, or the names of two columns: {}", guess.call(source)),
-        None => row,
+    let found = match &columns[..] {
+        [one] => format!("the column {} alone, which has no times", quote(one)),
+        several => format!("the columns {} without the length of a row", listed(several)),
     };
+    let row = [Given { option: ReadOption::Row, value: "100ms" }];
+    let path = source.path.display().to_string();
+    let by_row = source.options.words.call(&path, &row);
+    let by_row = format!("the length of a row: {by_row} (or the length that it has)");
+    let allowed = match &guess {
+        Some(guess) => format!("{by_row}, or the names of two columns: {}", guess.call(source)),
+        None => by_row,
+    };
+    let path = source.path.into();
     let guess = guess.map(|guess| guess.owned()).unwrap_or_default();
     TraceError::Unnamed { path, found, allowed, columns, guess }
 }

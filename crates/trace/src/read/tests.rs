@@ -382,7 +382,7 @@ fn rows_of_own_text_follow_each_other_and_keep_their_length() {
 fn columns_of_one_number_need_what_they_do_not_say() {
     assert_eq!(read_text("packets_per_10ms\n2\n0\n").timeline.bytes(), [292_000, 0]);
     let bare = message("bytes\n5\n");
-    assert!(bare.starts_with("t: found no interval, allowed is the length of a row"), "{bare}");
+    assert!(bare.starts_with("t: found the column `bytes` alone, which has no times, allowed is the length of a row: "), "{bare}");
     let stated =
         ReadOptions { interval: Some(Duration::from_millis(20)), ..ReadOptions::default() };
     assert_eq!(
