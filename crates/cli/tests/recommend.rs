@@ -216,7 +216,7 @@ fn a_trace_carries_a_download_pages_and_a_call() {
     let goodput = found[0]["choices"][0]["goodput_mbit_s"]["mean"].as_f64().expect("a number");
     assert!((10.0..12.0).contains(&goodput), "of 12 Mbit/s: {goodput}");
     let heading = found[0]["scenario"].as_str().expect("text");
-    let said = "a download, pages and a call (download-pages-call); 4 s of 5 s of walk.trace: the \
+    let said = "a download, pages and a call (download-pages-call); 4 s of the 5 s of walk.trace: the \
                 part beginning at 0 s (seed 1)";
     assert_eq!(heading, format!("{said}; mean over base round trips"));
     let settings = found[0]["settings"][1]["settings"].as_str().expect("text");
@@ -266,7 +266,7 @@ fn seeds_play_parts_that_are_spread_over_the_trace_and_the_heading_says_which() 
     let args = [&["fall.trace"], &time[..], &one[..]].concat();
     let answer = &answers(folder.path(), &args)[0];
     let heading = answer["scenario"].as_str().expect("text");
-    let parts = "4 s of 20 s of fall.trace: parts beginning at 0 s (seed 1), 12.4 s (seed 2), 4.7 s \
+    let parts = "4 s of the 20 s of fall.trace: parts beginning at 0 s (seed 1), 12.4 s (seed 2), 4.7 s \
                  (seed 3)";
     assert!(heading.ends_with(&format!("{parts}; base round trip 20ms")), "{heading}");
     let goodput = &answer["choices"][0]["goodput_mbit_s"];

@@ -5,6 +5,7 @@ use super::trace_channel::{self, Run};
 use super::trace_start::TraceStart;
 use super::{Scenario, ScenarioError};
 use justfull_base::Duration;
+use justfull_ran::channel::AtEnd;
 
 impl Scenario {
     /// The parts of the cell's trace that the runs play, in words. None if they begin at its start,
@@ -42,13 +43,15 @@ impl Scenario {
             begins.push(format!("and {} more", seeds.len() - NAMED));
         }
         let parts = if begins.len() == 1 { "the part" } else { "parts" };
-        Ok(Some(format!(
-            "{} of {} of {}: {parts} beginning at {}",
-            in_words(self.base.duration),
-            in_words(row.times(count as u64)),
-            file.file,
-            begins.join(", ")
-        )))
+        let (played, whole) = (self.base.duration, row.times(count as u64));
+        let (name, played_s, whole_s) = (&file.file, in_words(played), in_words(whole));
+        let of = match file.at_end {
+            AtEnd::Loop if played > whole => {
+                format!("{played_s} of {name}, whose {whole_s} repeat")
+            }
+            _ => format!("{played_s} of the {whole_s} of {name}"),
+        };
+        Ok(Some(format!("{of}: {parts} beginning at {}", begins.join(", "))))
     }
 }
 
@@ -68,16 +71,7 @@ mod tests {
     /// A scenario with a trace whose row k, of one second, carries k packets in 10 ms.
     fn scenario(channel: &str, runs: u32) -> Result<Scenario, ScenarioError> {
         let folder = tempfile::tempdir().expect("a folder");
-        let rows: String = (0..100).map(|k| format!("{k}\n")).collect();
-        std::fs::write(folder.path().join("p.csv"), format!("packets_per_10ms\n{rows}"))
-            .expect("a file");
-        let text = format!(
-            "title = \"t\"\nduration = \"20s\"\nruns = {runs}\nmethods = [\"Vanilla\"]\n[mac]\n\
-             kind = \"packets\"\nslot = {{ period = \"10ms\" }}\n[channel]\nkind = \"trace\"\nfile = \
-             \"p.csv\"\n{channel}\n[[flow]]\nname = \"f\"\ntcp = {{}}\n"
-        );
-        let file = folder.path().join("s.toml");
-        let read = Scenario::parse(&text, &file, None, Overrides::default())?;
+        let read = written(folder.path(), channel, runs, "20s")?;
         // The trace is read here.
         let jobs = read.jobs();
         assert!(jobs.iter().all(|job| read.world(job).is_ok()));
@@ -94,10 +88,38 @@ mod tests {
         assert_eq!(said.is_some(), channel.contains("start"), "{said:?}");
         if channel.contains("spread") {
             let text = said.unwrap_or_default();
-            let starts = "20 s of 100 s of p.csv: parts beginning at 0 s (seed 1), 61 s (seed 2)";
+            let starts =
+                "20 s of the 100 s of p.csv: parts beginning at 0 s (seed 1), 61 s (seed 2)";
             assert!(text.starts_with(starts), "{text}");
         }
         Ok(read)
+    }
+
+    /// The scenario in `folder`, of `duration`.
+    fn written(
+        folder: &Path,
+        channel: &str,
+        runs: u32,
+        duration: &str,
+    ) -> Result<Scenario, ScenarioError> {
+        let rows: String = (0..100).map(|k| format!("{k}\n")).collect();
+        std::fs::write(folder.join("p.csv"), format!("packets_per_10ms\n{rows}")).expect("a file");
+        let text = format!(
+            "title = \"t\"\nduration = \"{duration}\"\nruns = {runs}\nmethods = [\"Vanilla\"]\n[mac]\n\
+             kind = \"packets\"\nslot = {{ period = \"10ms\" }}\n[channel]\nkind = \"trace\"\nfile = \
+             \"p.csv\"\n{channel}\n[[flow]]\nname = \"f\"\ntcp = {{}}\n"
+        );
+        let file = folder.join("s.toml");
+        Scenario::parse(&text, &file, None, Overrides::default())
+    }
+
+    #[test]
+    fn a_trace_shorter_than_the_run_is_said_to_repeat() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let read = written(folder.path(), "start = \"spread\"", 2, "250s").expect("it is sound");
+        let text = read.parts().expect("it was read").unwrap_or_default();
+        let parts = "parts beginning at 0 s (seed 1), 61 s (seed 2)";
+        assert_eq!(text, format!("250 s of p.csv, whose 100 s repeat: {parts}"));
     }
 
     fn begins(seed: u64) -> u64 {
