@@ -493,7 +493,7 @@ fn a_figure_is_drawn_from_results_and_missing_parts_are_named() {
     for (rest, why) in [
         (&["--y", "dellay.p99"][..], "--y: no column `dellay.p99`; did you mean delay.p99"),
         (&["--y", "delay.p99", "--flow", "x"], "no flow `x`; there is"),
-        (&["--y", "delay.p99", "--x", "rate"], "sweeps interval_ms, not rate"),
+        (&["--y", "delay.p99", "--x", "rate"], "sweeps interval, not rate"),
         (&["--y", "delay.p99", "--kind", "points"], "needs --x COLUMN"),
         (&["--y", "dlay", "--kind", "cdf"], "no `dlay`; there is"),
         (
@@ -640,7 +640,7 @@ fn a_grid_runs_all_combinations_and_any_of_its_settings_can_be_plotted() {
     assert!(done.status.code() == Some(2) && said.contains("at most a million runs"), "{said}");
     let done = justfull(&["plot", &results, "--y", "delay.p99", "--x", "rate"]);
     let said = String::from_utf8_lossy(&done.stderr);
-    assert!(said.contains("sweeps rlc.queue.limit_kB and core.delay_ms, not rate"), "{said}");
+    assert!(said.contains("sweeps rlc.queue.limit and core.delay, not rate"), "{said}");
 }
 
 #[test]

@@ -70,16 +70,47 @@ pub struct Group {
     pub parts: Option<String>,
 }
 
+/// Units at the end of a swept setting's name, and as they are printed.
+const UNITS: [(&str, &str); 12] = [
+    ("s", "s"),
+    ("ms", "ms"),
+    ("us", "us"),
+    ("ns", "ns"),
+    ("B", "B"),
+    ("kB", "kB"),
+    ("MB", "MB"),
+    ("kbit", "kbit"),
+    ("mbit_s", "Mbit/s"),
+    ("Mbit/s", "Mbit/s"),
+    ("packets", "packets"),
+    ("rbs", "resource blocks"),
+];
+
+/// The name of a swept setting without its unit, and the unit.
+#[must_use]
+pub fn setting_and_unit(name: &str) -> (&str, Option<&'static str>) {
+    let with = |unit: &str| name.strip_suffix(unit).and_then(|rest| rest.strip_suffix('_'));
+    let found = UNITS.iter().filter_map(|(unit, words)| Some((with(unit)?, *words)));
+    // The longest unit leaves the shortest name: `mbit_s` before `s`.
+    found.min_by_key(|(rest, _)| rest.len()).map_or((name, None), |(rest, unit)| (rest, Some(unit)))
+}
+
+/// `rlc.queue.limit 100 kB` for the value 100 of the swept setting `rlc.queue.limit_kB`. Labels of
+/// a file are words: `report period 10 ms` for `report_period_ms`.
+#[must_use]
+pub fn of_value(name: &str, value: &str) -> String {
+    let (what, unit) = setting_and_unit(name);
+    let what = if what.contains('.') { what.into() } else { what.replace('_', " ") };
+    unit.map_or_else(|| format!("{what} {value}"), |unit| format!("{what} {value} {unit}"))
+}
+
 impl Group {
     /// The point of the sweep for people, e.g. `interval 20 ms`; empty without a sweep.
     #[must_use]
     pub fn x_text(&self) -> String {
         match &self.x {
             None => String::new(),
-            Some((name, value)) => match name.rsplit_once('_') {
-                None => format!("{name} {value}"),
-                Some((what, unit)) => format!("{} {value} {unit}", what.replace('_', " ")),
-            },
+            Some((name, value)) => of_value(name, &value.to_string()),
         }
     }
 
@@ -142,7 +173,16 @@ mod tests {
             group("a", Some(("rlc_limit_packets", 20.0))).heading(),
             "a: rlc limit 20 packets"
         );
-        assert_eq!(group("a", Some(("flows", 4.0))).x_text(), "flows 4");
+        for (name, words) in [
+            ("flows", "flows 4"),
+            ("channel.n_prb", "channel.n_prb 4"),
+            ("rlc.queue.limit_kB", "rlc.queue.limit 4 kB"),
+            ("bearer_mbit_s", "bearer 4 Mbit/s"),
+            ("quantum_limit_rbs", "quantum limit 4 resource blocks"),
+            ("s", "s 4"),
+        ] {
+            assert_eq!(group("a", Some((name, 4.0))).x_text(), words);
+        }
         assert_eq!(group("a", None).heading(), "a");
         let comparison = Comparison {
             groups: vec![

@@ -11,6 +11,7 @@ use crate::ReportError;
 use crate::export::{Column, Runs};
 use crate::read::{Folder, Key};
 use crate::table::{Grid, Row, RowKind};
+use crate::words;
 use justfull_lab::stats::{Summary, paired_difference, unpaired_difference};
 use serde::Serialize;
 
@@ -67,10 +68,19 @@ pub fn differences(
         }
     }
     if found.is_empty() {
-        let what: Vec<String> = folders.iter().map(Folder::in_words).collect();
+        let what: Vec<String> = folders.iter().map(with_points).collect();
         return Err(format!("nothing in common: {}", what.join("; ")).into());
     }
     Ok(found)
+}
+
+/// Flows, scenarios, methods and points of `folder`.
+fn with_points(folder: &Folder) -> String {
+    let points: Vec<String> = folder.points().iter().map(|point| words::of_path(point)).collect();
+    match points.concat().is_empty() {
+        true => folder.in_words(),
+        false => format!("{}, at {}", folder.in_words(), points.join("; ")),
+    }
 }
 
 /// Compares `columns` of each flow of `folder` under each method with the same flow under the
@@ -182,15 +192,15 @@ pub fn table(found: &[Difference], names: &[String]) -> Grid {
     // The changes and the first mean give the rest.
     let own = |place: usize| (0..others.len()).rev().map(move |i| numbers_from + 1 + 3 * i + place);
     let dropped_first = own(0).chain(own(2)).chain([numbers_from]).collect();
-    let mut before: Vec<&str> = Vec::new();
+    let mut before: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for difference in found {
         let Difference { scenario, point, method, flow, .. } = difference;
-        let place = [scenario, point, method, flow];
-        let place: Vec<&str> = parts.iter().map(|&(_, part)| place[part].as_str()).collect();
+        let place = [scenario.clone(), words::of_path(point), method.clone(), flow.clone()];
+        let place: Vec<String> = parts.iter().map(|&(_, part)| place[part].clone()).collect();
         let same = place == before;
         let mut cells: Vec<String> =
-            place.iter().map(|text| if same { String::new() } else { (*text).into() }).collect();
+            place.iter().map(|text| if same { String::new() } else { text.clone() }).collect();
         cells.push(difference.column.into());
         cells.push(with_interval(&difference.base, 0.0));
         for other in &difference.others {

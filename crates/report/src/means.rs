@@ -4,8 +4,9 @@
 use crate::ReportError;
 use crate::difference::{part_columns, with_interval};
 use crate::export::{Column, Runs};
-use crate::read::{Folder, alias};
+use crate::read::Folder;
 use crate::table::{Grid, Row, RowKind};
+use crate::words;
 use justfull_lab::stats::{Summary, paired_difference};
 use serde::Serialize;
 
@@ -68,9 +69,10 @@ pub fn table(found: &[Means], columns: &[&'static Column<Runs>], against: Option
     let mut header: Vec<String> = parts.iter().map(|&(name, _)| name.to_owned()).collect();
     let numbers_from = header.len();
     header.push("n".into());
-    header.extend(columns.iter().map(|column| format!("{}\n{}", alias(column), column.unit)));
+    header.extend(columns.iter().map(|column| words::heading(column)));
     let rows = found.iter().map(|means| {
-        let place = [&means.scenario, &means.point, &means.method, &means.flow];
+        let point = words::of_path(&means.point);
+        let place = [&means.scenario, &point, &means.method, &means.flow];
         let mut cells: Vec<String> = parts.iter().map(|&(_, part)| place[part].clone()).collect();
         let n = means.columns.iter().flatten().map(|summary| summary.n).max();
         cells.push(n.unwrap_or(0).to_string());

@@ -12,6 +12,7 @@ use crate::ReportError;
 use crate::export::folder::Manifest;
 use crate::export::{COLUMNS, Column, Runs};
 use csv::StringRecord;
+use justfull_lab::model::setting_and_unit;
 use justfull_lab::stats::Pool;
 use justfull_scenario::near::{did_you_mean, near};
 use key::{Wanted, Whose};
@@ -376,7 +377,8 @@ impl Folder {
         match names.iter().find(is) {
             Some(name) => self.over = Some(name.clone()),
             None => {
-                let swept = if names.is_empty() { "nothing".into() } else { names.join(" and ") };
+                let paths: Vec<&str> = names.iter().map(|name| setting_and_unit(name).0).collect();
+                let swept = if names.is_empty() { "nothing".into() } else { paths.join(" and ") };
                 let name = &self.name;
                 return Err(format!(
                     "{name} sweeps {swept}, not {x}; --kind points takes a column"
@@ -463,6 +465,11 @@ impl Folder {
             self.names(|key| &key.scenario),
             self.names(|key| &key.method)
         )
+    }
+
+    /// The points of a sweep; of results without one, an empty text.
+    pub(crate) fn points(&self) -> Vec<String> {
+        self.each(|key| &key.point)
     }
 
     fn names(&self, of: fn(&Key) -> &str) -> String {

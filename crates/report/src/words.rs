@@ -2,7 +2,8 @@
 //! parentheses.
 
 use crate::export::{Column, Runs};
-use crate::read::short;
+use crate::read::{alias, short};
+use justfull_lab::model::{of_value, setting_and_unit};
 
 /// Words that a part of a name stands for.
 const WORDS: [(&str, &str); 18] = [
@@ -41,14 +42,16 @@ const STATISTICS: [(&str, &str); 11] = [
     ("max", "greatest"),
 ];
 
-/// Units at the end of a swept setting's name.
-const OF_SETTINGS: [&str; 10] =
-    ["s", "ms", "us", "ns", "B", "kB", "MB", "kbit", "Mbit/s", "packets"];
-
 /// `99th percentile of delay (ms)` for `delay_ms_p99`.
 #[must_use]
 pub fn of_column(column: &Column<Runs>) -> String {
     of_quantity(column.name, column.unit)
+}
+
+/// `delay p99` above `ms` for `delay_ms_p99`: the heading of a table.
+#[must_use]
+pub(crate) fn heading(column: &Column<Runs>) -> String {
+    format!("{}\n{}", spelt(&alias(column)), column.unit)
 }
 
 /// Like [`of_column`], from the column's name and unit.
@@ -97,9 +100,18 @@ pub fn of_point(point: &str) -> String {
 
 /// The name of a swept setting without its unit, and the unit.
 fn parts(name: &str) -> (&str, Option<&str>) {
-    let parts = name.rsplit_once(", ").or_else(|| name.rsplit_once('_'));
-    let known = parts.filter(|(_, unit)| OF_SETTINGS.contains(unit));
-    known.map_or((name, None), |(stem, unit)| (stem, Some(unit)))
+    name.rsplit_once(", ").map_or_else(|| setting_and_unit(name), |(stem, unit)| (stem, Some(unit)))
+}
+
+/// `rlc.queue.limit 100 kB` for the point `rlc.queue.limit_kB = 100` of a sweep, as `--set` names
+/// the setting; settings of a grid are joined by commas.
+#[must_use]
+pub fn of_path(point: &str) -> String {
+    let setting = |part: &str| match part.split_once('=') {
+        Some((name, value)) => of_value(name.trim(), value.trim()),
+        None => part.to_owned(),
+    };
+    point.split("; ").map(setting).collect::<Vec<_>>().join(", ")
 }
 
 /// `Delay (ms)` for the quantity `delay` of a distribution.
@@ -146,6 +158,11 @@ mod tests {
             let column = column(name).unwrap_or_else(|| panic!("{name}"));
             assert_eq!(of_column(column), words);
         }
+        let headings = ["delay.p99", "rtt.p50"].map(|name| column(name).map(heading));
+        assert_eq!(
+            headings.map(Option::unwrap_or_default),
+            ["delay p99\nms", "round-trip time p50\nms"]
+        );
         for column in COLUMNS {
             let words = of_column(column);
             let words = words.split(" (").next().unwrap_or_default().replace("99.9th", "");
@@ -169,5 +186,7 @@ mod tests {
         assert_eq!(of_point("interval_ms = 10"), "interval 10 ms");
         let grid = "rlc.queue.limit_kB=100; mac.ues=4";
         assert_eq!(of_point(grid), "RLC queue limit 100 kB, MAC UEs 4");
+        assert_eq!(of_path(grid), "rlc.queue.limit 100 kB, mac.ues 4");
+        assert_eq!(of_path("channel.n_prb = 25"), "channel.n_prb 25");
     }
 }

@@ -1,6 +1,7 @@
 //! The data of a simulation that the page draws, as JSON.
 
 use crate::jobs::Finished;
+use justfull_lab::model::of_value;
 use justfull_run::results::{Distribution, FlowResult, RunResult, Series};
 use serde_json::{Value, json};
 
@@ -11,7 +12,9 @@ pub(crate) fn answer(finished: &Finished) -> Value {
         "title": if scenario.base.title.is_empty() { &scenario.name } else { &scenario.base.title },
         "warnings": scenario.warnings().unwrap_or_default(),
         "methods": scenario.methods(),
-        "points": (0..scenario.points().len()).map(|i| scenario.x(i)).collect::<Vec<_>>(),
+        "points": (0..scenario.points().len())
+            .map(|i| scenario.x(i).map(|(name, value)| of_value(&name, &value.to_string())))
+            .collect::<Vec<_>>(),
         "took_ms": finished.took_ms,
         "broken": finished.broken,
         "runs": finished.runs.iter().map(run).collect::<Vec<_>>(),

@@ -2,10 +2,12 @@
 //! for the page.
 
 use justfull_campaign::earlier;
+use justfull_lab::model::of_value;
 use justfull_report::export::{
     CDF_COLUMNS, COLUMNS, Column, FLOW_SERIES_COLUMNS, SERIES_COLUMNS, Table, Value as Cell,
 };
 use justfull_report::read::{OF_ROW, Saved};
+use justfull_report::words;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -71,8 +73,8 @@ impl Rows {
         let at = self.number(row, "x_value").map(|x| x.to_string()).unwrap_or_default();
         let (label, settings) = match (self.text(row, "grid"), self.text(row, "x_name")) {
             ("", "") => (self.text(row, "group").to_owned(), String::new()),
-            ("", name) => (format!("{name} = {at}"), format!("{name}={at}")),
-            (grid, _) => (grid.to_owned(), grid.to_owned()),
+            ("", name) => (of_value(name, &at), format!("{name}={at}")),
+            (grid, _) => (words::of_path(grid), grid.to_owned()),
         };
         let scenario = self.text(row, "scenario").to_owned();
         let seed = self.number(row, "seed").unwrap_or_default() as u64;
@@ -132,8 +134,7 @@ impl Run {
             .zip(self.queues)
             .map(|((layer, _), values)| ((*layer).to_owned(), Value::Array(values)))
             .collect();
-        let settings: Vec<(&str, &str)> =
-            whose.settings.split("; ").filter_map(|one| one.split_once('=')).collect();
+        let settings: Vec<(&str, &str)> = settings(&whose.settings).collect();
         let words = [scenario, &whose.label].into_iter().filter(|words| !words.is_empty());
         json!({
             "point": words.collect::<Vec<_>>().join(": "), "scenario": scenario,
@@ -167,6 +168,11 @@ impl Run {
     }
 }
 
+/// The names and values of `a=1; b=2`.
+fn settings(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split("; ").filter_map(|one| one.split_once('='))
+}
+
 /// All runs in the order of their insertion.
 #[derive(Default)]
 struct Runs {
@@ -186,11 +192,14 @@ impl Runs {
     fn json(self) -> Value {
         let first = self.all.first().map(|(whose, _)| whose.scenario.clone()).unwrap_or_default();
         let several = self.all.iter().any(|(whose, _)| whose.scenario != first);
-        let mut runs = Vec::new();
+        let (mut runs, mut names) = (Vec::new(), BTreeMap::new());
         for (whose, run) in self.all {
+            for (name, _) in settings(&whose.settings) {
+                names.insert(name.to_owned(), words::of_setting(name));
+            }
             runs.push(run.json(&whose, if several { &whose.scenario } else { "" }));
         }
-        json!({ "runs": runs })
+        json!({ "runs": runs, "words": names })
     }
 }
 

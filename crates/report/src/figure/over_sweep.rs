@@ -5,7 +5,7 @@ use super::axis::Axis;
 use super::palette::Palette;
 use super::panel::{Glyph, LINE, Panel, WIDTH, count, legend_height, picture};
 use justfull_lab::model::summary::{GroupSummary, Metric};
-use justfull_lab::model::{Family, Group};
+use justfull_lab::model::{Family, Group, setting_and_unit};
 use justfull_lab::stats::Summary;
 
 const HEIGHT: i32 = 420;
@@ -55,13 +55,9 @@ pub(super) fn over_sweep(family: &Family<'_>, number: usize, palette: &Palette) 
         return None;
     }
     let (name, _) = family.groups[0].1.x.as_ref()?;
-    let (what, name) = match name.rsplit_once('_') {
-        Some((what, unit)) => {
-            let what = what.replace('_', " ");
-            (what.clone(), format!("{what}, {unit}"))
-        }
-        None => (name.clone(), name.clone()),
-    };
+    let (what, unit) = setting_and_unit(name);
+    let what = if what.contains('.') { what.into() } else { what.replace('_', " ") };
+    let name = unit.map_or_else(|| what.clone(), |unit| format!("{what}, {unit}"));
     let is_low = at.iter().any(|(_, group)| group.subject.is_low_latency());
     let delay: fn(&str, &[f64]) -> Axis =
         |label, values| Axis::around_from(label, LEAST_MS, values);
