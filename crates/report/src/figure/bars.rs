@@ -56,7 +56,11 @@ impl Bars<'_> {
         let least = bars.iter().flat_map(|bar| &bar.parts).map(|part| part.mid);
         let least = least.fold(f64::INFINITY, f64::min);
         match self.parts.is_empty() && least > 0.0 && most > FAR * least {
-            true => Axis::logarithmic(self.label, least / 3.0, most * 1.25),
+            // Bars begin at a power of ten, which has a label.
+            true => {
+                let begin = 10f64.powf((least / 1.5).log10().floor());
+                Axis::logarithmic(self.label, begin, most * 1.25)
+            }
             false => Axis::from_zero(self.label, ends),
         }
     }
@@ -128,6 +132,22 @@ fn folded(name: &str, most: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plotters::coord::ranged1d::Ranged;
+
+    #[test]
+    fn bars_far_apart_begin_at_a_power_of_ten_that_has_a_label() {
+        let bar = |mid| Bar {
+            name: String::new(),
+            method: String::new(),
+            parts: vec![Span { mid, low: -mid, high: 2.0 * mid }],
+        };
+        let palette = Palette::of_methods(Vec::<String>::new());
+        let texts =
+            Bars { title: String::new(), caption: "", label: "", parts: &[], palette: &palette };
+        let axis = texts.axis(&[bar(4.5), bar(1800.0)]);
+        assert_eq!((axis.is_logarithmic(), axis.range().start), (true, 1.0));
+        assert!(!texts.axis(&[bar(200.0), bar(1800.0)]).is_logarithmic());
+    }
 
     #[test]
     fn a_long_name_is_broken_after_blanks_and_hyphens_and_keeps_each_letter() {

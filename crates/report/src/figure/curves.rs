@@ -73,21 +73,13 @@ pub(crate) struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// The axis for the values of `curves` at this index of their points.
+    /// The axis for the values of `curves` at this index of their points. An interval reaches down
+    /// to half its mean at most, so that one wide interval does not squeeze the rest.
     fn axis(&self, curves: &[Curve], index: usize) -> Axis {
-        self.around(curves, |point| [point[index].low, point[index].high])
-    }
-
-    /// Like [`Side::axis`], but an interval reaches down to half its mean at most, so that one wide
-    /// interval does not squeeze the rest.
-    fn narrow(&self, curves: &[Curve], index: usize) -> Axis {
-        self.around(curves, |point| {
+        let ends = |point: &[Span; 2]| {
             let Span { mid, low, high } = point[index];
             [if mid > 0.0 { low.max(0.5 * mid) } else { low }, high]
-        })
-    }
-
-    fn around(&self, curves: &[Curve], ends: impl Fn(&[Span; 2]) -> [f64; 2]) -> Axis {
+        };
         let points = curves.iter().flat_map(|curve| &curve.points);
         let values: Vec<f64> = points.flat_map(ends).filter(|value| !value.is_nan()).collect();
         match self.range {
@@ -139,8 +131,8 @@ pub(crate) fn curves_on(
     let paper = Paper {
         page,
         legend: &entries(if is_lines { Stroke::Joined } else { chart.stroke }, curves, &looks),
-        x: chart.x.narrow(curves, 0),
-        y: chart.y.narrow(curves, 1),
+        x: chart.x.axis(curves, 0),
+        y: chart.y.axis(curves, 1),
         left: 0,
         height: None,
         figure: Figure::new("chosen".into(), chart.title, chart.caption.into(), ""),

@@ -19,13 +19,25 @@ pub(super) struct Of<'a> {
 /// The best method of the answer has at least this share of the best goodput.
 const KEPT: f64 = 0.95;
 
-/// The answer for the first point with two methods or more, in HTML; empty without such a point.
+/// The answer for the first point with two methods or more, and the delays at the last point of
+/// its sweep, in HTML; empty without such a point.
 pub(super) fn answer(comparison: &Comparison) -> String {
-    let found = comparison.groups.iter().find_map(of_group);
-    found.map_or_else(String::new, |text| format!("<p class=\"answer\">{text}</p>"))
+    let groups = &comparison.groups;
+    let first = groups.iter().find_map(|group| Some((group, of_group(group, sentence)?)));
+    let Some((group, text)) = first else { return String::new() };
+    let last = groups.iter().rfind(|other| other.label == group.label && other.x != group.x);
+    paragraph(text, last.and_then(|last| of_group(last, at_end)))
 }
 
-fn of_group(group: &Group) -> Option<String> {
+/// The sentences about the first point and the last one.
+pub(super) fn paragraph(first: String, last: Option<String>) -> String {
+    format!("<p class=\"answer\">{first}{}</p>", last.unwrap_or_default())
+}
+
+/// Sentences about the packets of a flow under the methods at a point.
+type Sentence = fn(&str, &str, &[Of<'_>]) -> Option<String>;
+
+fn of_group(group: &Group, sentence: Sentence) -> Option<String> {
     let flows = || group.runs.iter().flat_map(|run| &run.flows).filter(|f| f.delay.count > 0);
     let flow = flows().find(|flow| flow.low_latency).or_else(|| flows().next())?;
     let names = method_names(&group.runs);
@@ -39,15 +51,8 @@ fn of_group(group: &Group) -> Option<String> {
 /// The sentences about the packets of `flow` under `all` methods at the point `at`, in HTML; none
 /// where one method is both the slowest and the best.
 pub(super) fn sentence(at: &str, flow: &str, all: &[Of<'_>]) -> Option<String> {
-    let by_delay = |a: &&Of<'_>, b: &&Of<'_>| a.p99_ms.mean.total_cmp(&b.p99_ms.mean);
-    let most = |of: fn(&Of<'_>) -> f64| all.iter().map(of).fold(0.0, f64::max);
-    let (own, others) = (most(|one| one.own), most(|one| one.others));
-    let keeps = |one: &&Of<'_>| one.own >= KEPT * own && one.others >= KEPT * others;
-    let worst = all.iter().max_by(by_delay)?;
-    let best = all.iter().filter(keeps).min_by(by_delay)?;
-    if best.method == worst.method {
-        return None;
-    }
+    let (own, others) = most(all);
+    let (worst, best) = ends(all)?;
     let name = escape(flow);
     let at = match at {
         "" => "Under ".into(),
@@ -71,12 +76,42 @@ pub(super) fn sentence(at: &str, flow: &str, all: &[Of<'_>]) -> Option<String> {
     text += ".";
     match (worst.p99_ms.ci95, best.p99_ms.ci95) {
         (Some(a), Some(b)) if worst.p99_ms.mean - a <= best.p99_ms.mean + b => {
-            text += " The 95 % intervals over the seeds overlap: more seeds may turn the order.";
+            text +=
+                " The 95&nbsp;% intervals over the seeds overlap: more seeds may turn the order.";
         }
-        (Some(_), Some(_)) => text += " The 95 % intervals over the seeds are apart.",
+        (Some(_), Some(_)) => text += " The 95&nbsp;% intervals over the seeds are apart.",
         _ => text += " Three seeds or more give intervals.",
     }
     Some(text)
+}
+
+/// The greatest goodput of the judged flow, and of the other flows, in Mbit/s.
+fn most(all: &[Of<'_>]) -> (f64, f64) {
+    let most = |of: fn(&Of<'_>) -> f64| all.iter().map(of).fold(0.0, f64::max);
+    (most(|one| one.own), most(|one| one.others))
+}
+
+/// The slowest method, and the fastest of those that keep the goodput; none where they are one.
+fn ends<'a>(all: &'a [Of<'a>]) -> Option<(&'a Of<'a>, &'a Of<'a>)> {
+    let by_delay = |a: &&Of<'_>, b: &&Of<'_>| a.p99_ms.mean.total_cmp(&b.p99_ms.mean);
+    let (own, others) = most(all);
+    let keeps = |one: &&Of<'_>| one.own >= KEPT * own && one.others >= KEPT * others;
+    let worst = all.iter().max_by(by_delay)?;
+    let best = all.iter().filter(keeps).min_by(by_delay)?;
+    (best.method != worst.method).then_some((worst, best))
+}
+
+/// The same delays at the point `at`, the last one of a sweep.
+pub(super) fn at_end(at: &str, _: &str, all: &[Of<'_>]) -> Option<String> {
+    let (worst, best) = ends(all)?;
+    Some(format!(
+        " At {}: <b>{}</b> under <b>{}</b>, <b>{}</b> under <b>{}</b>.",
+        escape(at),
+        time(&worst.p99_ms),
+        escape(worst.method),
+        time(&best.p99_ms),
+        escape(best.method)
+    ))
 }
 
 fn of_method<'a>(group: &Group, method: &'a str, flow: &str) -> Option<Of<'a>> {
@@ -150,6 +185,23 @@ mod tests {
         runs.iter_mut().for_each(|run| run.flows.truncate(1));
         let alone = answer(&comparison);
         assert!(alone.contains("and it keeps <b>96 %</b> of the best goodput"), "{alone}");
+    }
+
+    #[test]
+    fn a_sweep_has_the_delays_at_its_first_point_and_at_its_last() {
+        let mut swept = comparison([("Vanilla", &[100.0]), ("Justfull", &[2.0])]);
+        let mut group = swept.groups[0].clone();
+        swept.groups[0].x = Some(("rlc.queue.limit_kB".into(), 100.0));
+        for (kb, ms) in [(300.0, 200.0), (1000.0, 600.0)] {
+            group.x = Some(("rlc.queue.limit_kB".into(), kb));
+            group.runs[0].flows[0].delay.p99_ms = ms;
+            swept.groups.push(group.clone());
+        }
+        let text = answer(&swept);
+        assert!(text.contains("At rlc.queue.limit 100 kB: under <b>Vanilla</b>"), "{text}");
+        let end = " At rlc.queue.limit 1000 kB: <b>600 ms</b> under <b>Vanilla</b>, <b>2.00 ms</b> \
+                   under <b>Justfull</b>.</p>";
+        assert!(text.ends_with(end) && !text.contains("300"), "{text}");
     }
 
     #[test]

@@ -123,8 +123,8 @@ impl Study<'_> {
 const P99: &str = "delay_ms_p99";
 const GOODPUT: &str = "goodput_mbit_s";
 
-/// The answer for the first point with two methods or more, from the columns of
-/// [`COLUMNS`](crate::earlier::COLUMNS); empty without such a point.
+/// The answer for the first point with two methods or more, and the delays at the last point, from
+/// the columns of [`COLUMNS`](crate::earlier::COLUMNS); empty without such a point.
 fn answer_of(folder: &Folder) -> String {
     let scenarios = folder.scenarios();
     let text = scenarios.iter().find_map(|scenario| {
@@ -139,11 +139,16 @@ fn answer_of(folder: &Folder) -> String {
                 .trim_end_matches([',', ' '])
                 .into(),
         };
-        points.iter().find_map(|point| {
-            answer::sentence(&named(point), &flow, &of_point(&rows, &keys, point, &flow))
-        })
+        let all = |point: &str| of_point(&rows, &keys, point, &flow);
+        let first = points
+            .iter()
+            .find_map(|point| Some((point, answer::sentence(&named(point), &flow, &all(point))?)));
+        let (point, text) = first?;
+        let last = points.last().filter(|last| *last != point);
+        let end = last.and_then(|last| answer::at_end(&named(last), &flow, &all(last)));
+        Some(answer::paragraph(text, end))
     });
-    text.map_or_else(String::new, |text| format!("<p class=\"answer\">{text}</p>"))
+    text.unwrap_or_default()
 }
 
 /// The figures of each method at `point`.
