@@ -448,8 +448,14 @@ fn a_campaign_is_listed_and_drawn_over_its_setting_beside_a_run() {
         let expected = of(at, methods[line - 1]);
         assert!((value(line, at) - expected).abs() < 1e-9 * expected, "{line}, {at}: {data}");
     }
+    let words = "document.querySelector('#results-table tbody tr td:nth-child(3)').textContent";
+    assert_eq!(browser.text(words), "rlc.queue.limit 50 kB");
+    let axis = browser.text("charts.get('results-chart').plot.axes[0].label");
+    assert_eq!(axis, "RLC queue limit (kB)");
     let command = browser.text("comparison()");
     assert!(command.contains("--kind line --x rlc.queue.limit_kB --y delay.p99"), "{command}");
+    browser.eval("document.querySelector('#view-results [data-copy=link]').click()");
+    browser.until("$('said').textContent !== '' && $('said').offsetHeight > 0");
     let link = browser.text("(choose(['campaign/depth', 'run']), location.href)");
     browser.until("results.shown.length === 2");
     browser.open(&link);
@@ -671,6 +677,12 @@ fn the_page_fits_phones_and_desks_by_day_and_by_night_and_everyone_can_use_it() 
                 if view == "try" {
                     let fits = "$('table').scrollWidth <= $('table').parentElement.clientWidth";
                     assert_eq!(browser.eval(fits), json!(true), "the table at {width}");
+                }
+                if view == "try" && width == 390 {
+                    browser.eval("document.querySelector('[data-key=at]').scrollIntoView(false)");
+                    let above = "$('chart-delay').getBoundingClientRect().top >= 0";
+                    assert_eq!(browser.eval(above), json!(true), "the delay is seen with sliders");
+                    browser.eval("scrollTo(0, 0)");
                 }
                 let wide = browser.number("document.documentElement.scrollWidth");
                 assert!(wide <= f64::from(width), "{view} at {width}: {wide} pixels wide");

@@ -146,14 +146,14 @@ async function buildStudy() {
   });
   $("study").addEventListener("submit", event => { event.preventDefault(); runStudy(); });
   $("study-cancel").addEventListener("click", () => study.abort?.abort());
-  for (const id of ["study-what", "study-flow", "study-point"]) $(id).addEventListener("change", drawStudy);
+  for (const id of ["study-what", "study-flow", "study-point"]) $(id).addEventListener("change", () => { keepStudy(); drawStudy(); });
   await fromStudyLink(about);
   await runStudy();
 }
 
 /** Opens the study of the link, or the first study without one. */
 async function fromStudyLink(about) {
-  const { scenario, toml, methods, set, seed, runs } = parsed(state.study);
+  const { scenario, toml, methods, set, seed, runs, what, flow, point } = parsed(state.study);
   if (about.scenarios.some(({ name }) => name === scenario)) $("study-scenario").value = scenario;
   await loadScenario();
   const texts = list => Array.isArray(list) && list.every(one => typeof one === "string");
@@ -162,6 +162,16 @@ async function fromStudyLink(about) {
   if (texts(set)) { study.set = set; showSettings(); }
   if (Number.isInteger(seed)) $("study-seed").value = seed;
   if (Number.isInteger(runs)) $("study-runs").value = runs;
+  const select = $("study-what");
+  if ([...select.options].some(option => option.value === what)) select.value = what;
+  Object.assign(study, { flow, point });
+}
+
+/** Keeps the study and what of it is shown in the link. */
+function keepStudy() {
+  const [what, flow, point] = ["study-what", "study-flow", "study-point"].map(id => $(id).value);
+  state.study = JSON.stringify({ ...studyOrder(), what, ...(flow ? { flow } : {}), ...(Number(point) ? { point } : {}) });
+  keepLink();
 }
 
 /** Prepares the field for the value of a setting: help, default, bounds and choices. */
@@ -190,11 +200,16 @@ async function loadScenario() {
   $("study-toml").value = await ask(`/api/scenario/${encodeURIComponent(name)}`);
   study.edited = false;
   $("study-title").textContent = study.titles.get(name) || "";
+  tickMethods();
+}
+
+/** Ticks the methods of the scenario's text. The list is long: they come first, then those of the view Try. */
+function tickMethods() {
   const list = /^methods\s*=\s*\[([^\]]*)\]/m.exec($("study-toml").value);
   const own = list ? [...list[1].matchAll(/"([^"]+)"/g)].map(m => m[1]) : ["Vanilla"];
   for (const box of $("study-methods").querySelectorAll("input")) box.checked = own.includes(box.value);
-  // The list is long: the scenario's own methods come first.
-  $("study-methods").prepend(...own.map(method => $("study-methods").querySelector(`input[value="${CSS.escape(method)}"]`)?.parentElement).filter(Boolean));
+  const first = [...new Set([...own, ...METHODS])];
+  $("study-methods").prepend(...first.map(method => $("study-methods").querySelector(`input[value="${CSS.escape(method)}"]`)?.parentElement).filter(Boolean));
 }
 
 function showSettings() {
@@ -213,8 +228,7 @@ async function runStudy() {
   study.abort?.abort();
   study.abort = new AbortController();
   const { signal } = study.abort;
-  state.study = JSON.stringify(studyOrder());
-  keepLink();
+  keepStudy();
   $("study-error").textContent = "";
   $("study-progress").hidden = $("study-cancel").hidden = false;
   $("study-progress").value = 0;
@@ -222,11 +236,12 @@ async function runStudy() {
   try {
     study.result = await simulate(studyOrder(), { signal, progress: share => { $("study-progress").value = share; } });
     const names = [...new Set(study.result.runs.flatMap(run => run.flows.map(flow => flow.name)))];
-    const kept = $("study-flow").value;
+    const kept = $("study-flow").value || study.flow;
     $("study-flow").replaceChildren(...names.map(name => make("option", { value: name, selected: name === kept }, name)));
     const points = study.result.points;
     $("study-point-box").hidden = points.length < 2;
-    $("study-point").replaceChildren(...points.map((point, i) => make("option", { value: i }, point ? `${point[0]} = ${point[1]}` : "")));
+    $("study-point").replaceChildren(...points.map((point, i) => make("option", { value: i, selected: String(i) === study.point }, point || "")));
+    keepStudy();
     drawStudy();
   } catch (error) {
     if (error.name !== "AbortError") $("study-error").textContent = error.message;
@@ -364,6 +379,14 @@ $("tabs").addEventListener("keydown", event => {
 
 async function resolved(of) { return (await ask("/api/check", { json: of })).toml; }
 
+let silence = null;
+/** Shows a short message over every view for a moment. */
+function say(words) {
+  $("said").textContent = words;
+  clearTimeout(silence);
+  silence = setTimeout(() => { $("said").textContent = ""; }, 2500);
+}
+
 const COPIES = {
   link: async () => location.href, command: async () => asCommand(order()), toml: () => resolved(order()), python: async () => asPython(order()),
   "study-command": async () => asCommand(studyOrder()), "study-toml": () => resolved(studyOrder()), "study-python": async () => asPython(studyOrder()),
@@ -374,9 +397,8 @@ document.addEventListener("click", async event => {
   if (!what) return;
   try {
     await navigator.clipboard.writeText(await COPIES[what]());
-    $("copied").textContent = "Copied.";
-  } catch (error) { $("copied").textContent = error.message; }
-  setTimeout(() => { $("copied").textContent = ""; }, 2500);
+    say("Copied.");
+  } catch (error) { say(error.message); }
 });
 
 function theme(dark) {
@@ -414,6 +436,9 @@ async function takeFile(file) {
       $("study-toml").value = await file.text();
       study.edited = true;
       $("study-text-box").open = true;
+      tickMethods();
+      $("study-title").textContent = `The text of ${file.name}`;
+      await runStudy();
       return;
     }
     await takeTrace(file, {});

@@ -1,6 +1,6 @@
 // Earlier runs and campaigns: their list, and the figures of one or two of them.
 
-const results = { folder: "", runs: [], open: [], read: new Map(), shown: [], off: [] };
+const results = { folder: "", runs: [], open: [], read: new Map(), shown: [], off: [], words: {} };
 /** The charts of runs over time, and over a swept setting. */
 const OVER_TIME = { delay: "delay over time", goodput: "goodput over time", cdf: "distribution of the delay", queue: "queue of the RLC over time" };
 const OVER_SETTING = { "p99-over": "99th percentile of the delay over a setting", "mean-over": "mean delay over a setting", "goodput-over": "goodput over a setting" };
@@ -41,8 +41,8 @@ function listRuns() {
     { title: "least p99, ms", value: run => p99(run, "min"), cell: run => delay("min")(run) },
     { title: "greatest p99, ms", value: run => p99(run, "max"), cell: run => delay("max")(run) },
     { title: "goodput, Mbit/s", value: run => Math.max(...run.figures.map(f => f.goodput_mbit_s ?? 0)) || null },
-    { title: "methods", text: true, wide: true, value: run => run.methods.join(", ") },
     { title: "settings", text: true, wide: true, value: run => run.problem ? `not read: ${run.problem}` : run.settings.join("; ") },
+    { title: "methods", text: true, wide: true, value: run => run.methods.join(", ") },
   ]);
 }
 
@@ -66,7 +66,8 @@ async function choose(names, go) {
 /** The runs of a folder by method and by point of a sweep. */
 async function readRuns(name) {
   if (!results.read.has(name)) {
-    const { runs } = await ask(`/api/saved?folder=${encodeURIComponent(name)}`);
+    const { runs, words } = await ask(`/api/saved?folder=${encodeURIComponent(name)}`);
+    Object.assign(results.words, words);
     const points = [...new Set(runs.map(run => run.point))];
     const groups = new Map(points.map(point => [point, { point, settings: null, runs: [] }]));
     for (const run of runs) Object.assign(groups.get(run.point), { settings: new Map(run.settings) }).runs.push(run);
@@ -97,7 +98,7 @@ async function openRuns() {
   const groups = results.shown.flatMap(({ groups }) => groups);
   options("results-flow", [...new Set(groups.flatMap(group => group.runs.flatMap(run => run.flows.map(flow => flow.name))))], results.runs.find(run => run.folder === names[0])?.flow);
   options("results-point", [...new Set(groups.map(group => group.point))]);
-  options("results-over", [...new Set(groups.flatMap(group => [...group.settings.keys()]))]);
+  options("results-over", [...new Set(groups.flatMap(group => [...group.settings.keys()]))], undefined, results.words);
   const timed = groups.some(group => group.runs.some(run => run.series.flows.length));
   const swept = $("results-over").options.length > 0;
   options("results-what", [...(timed ? Object.keys(OVER_TIME) : []), ...(swept ? Object.keys(OVER_SETTING) : [])], swept ? "p99-over" : "delay", { ...OVER_TIME, ...OVER_SETTING });
@@ -173,7 +174,7 @@ function drawOver(id, what, flow, name, lines) {
   const at = value => line => line.groups.filter(group => isNumber ? Number(group.settings.get(name)) === value : group.settings.get(name) === texts[value]);
   const shown = lines.map(line => ({ label: line.label, ...line.look, values: x.map(value => mean(at(value)(line).flatMap(group => group.runs).map(run => get(flowOf(run, flow))))) }));
   const [yLabel, unit] = { "p99-over": [`delay of ${flow} (p99), ms`, "ms"], "mean-over": [`mean delay of ${flow}, ms`, "ms"], "goodput-over": [`goodput of ${flow}, Mbit/s`, "Mbit/s"] }[what];
-  const log = what !== "goodput-over";
-  caption(id, `${yLabel[0].toUpperCase()}${yLabel.slice(1)}`, `mean over seeds at each ${name}${log ? "; logarithmic" : ""}`);
-  draw(id, { x, lines: shown, log, unit, xLabel: name, yLabel, height: 320, points: true, texts: isNumber ? null : texts });
+  const log = what !== "goodput-over", xLabel = results.words[name] || name;
+  caption(id, `${yLabel[0].toUpperCase()}${yLabel.slice(1)}`, `mean over seeds${log ? "; logarithmic" : ""}`);
+  draw(id, { x, lines: shown, log, unit, xLabel, yLabel, height: 320, points: true, texts: isNumber ? null : texts });
 }
