@@ -26,4 +26,4 @@ pub(crate) use proxy::ProxyCommand;
 pub(crate) use proxy::ProxyTopArgs;
 pub(crate) use rnis::RnisArgs;
 pub(crate) use scenario::{GridArgs, PluginArgs, ScenarioArgs};
-use service::ConfigArgs;
+use service::{CheckConfigArgs, ConfigArgs};

@@ -19,7 +19,9 @@ pub(crate) fn f1u(command: &F1uCommand) -> Result<(), Failure> {
             let ready = || say(&format!("bounding; justfull f1u status --socket {socket}"));
             justfull_f1u::run(&config, args.takeover, ready).map_err(|e| Failure::usage(&e))
         }
-        F1uCommand::Check(args) => checked(WHO, &justfull_f1u::check(&read(&args.config)?)),
+        F1uCommand::Check(args) => {
+            checked(WHO, &justfull_f1u::check(&read(&args.file.config)?), args.json)
+        }
         F1uCommand::Status(args) => answer(WHO, ask(&socket(args)?, "status"), args.json, status),
         F1uCommand::Bearers(args) => {
             answer(WHO, ask(&socket(args)?, "bearers"), args.json, bearers)

@@ -54,7 +54,7 @@ use runs::Runs;
 use without_proxy::{Proxy, Rnis};
 
 /// Prints the abilities of this machine.
-pub(crate) fn check() -> Result<(), Failure> {
+pub(crate) fn check(json: bool) -> Result<(), Failure> {
     // First of all, as in a run: the following checks use the right that is found here.
     let right = match privilege() {
         Ok(Privilege::Own) => Ok("CAP_SYS_ADMIN and CAP_NET_ADMIN".to_owned()),
@@ -63,11 +63,11 @@ pub(crate) fn check() -> Result<(), Failure> {
     };
     let right = Capability { name: "right to make them", required: true, found: right };
     let tried: Vec<Capability> = std::iter::once(right).chain(capabilities()).collect();
-    checked("justfull live", &tried)
+    checked("justfull live", &tried, json)
 }
 
 pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
-    let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check() };
+    let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check(args.json) };
     let (scenario, grid) = (&args.scenario, &args.grid);
     let plugins = Plugins::load(&args.plugins)?;
     let plan = Plan::of(file, scenario, grid, &args.methods, args.runs, &plugins)?;

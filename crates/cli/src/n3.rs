@@ -19,7 +19,9 @@ pub(crate) fn n3(command: &N3Command) -> Result<(), Failure> {
             let ready = || say(&format!("taking; justfull n3 status --socket {socket}"));
             justfull_n3::run(&config, ready).map_err(|e| Failure::usage(&e))
         }
-        N3Command::Check(args) => checked(WHO, &justfull_n3::check(&read(&args.config)?)),
+        N3Command::Check(args) => {
+            checked(WHO, &justfull_n3::check(&read(&args.file.config)?), args.json)
+        }
         N3Command::Status(args) => answer(WHO, ask(&args.socket, "status"), args.json, status),
         N3Command::Tunnels(args) => answer(WHO, ask(&args.socket, "tunnels"), args.json, tunnels),
     }

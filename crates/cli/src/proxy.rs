@@ -27,7 +27,9 @@ pub(crate) fn proxy(command: &ProxyCommand) -> Result<(), Failure> {
             };
             ended.map_err(|e| Failure::usage(&e))
         }
-        ProxyCommand::Check(args) => checked(WHO, &justfull_proxy::check(&read(&args.config)?)),
+        ProxyCommand::Check(args) => {
+            checked(WHO, &justfull_proxy::check(&read(&args.file.config)?), args.json)
+        }
         ProxyCommand::Reload(args) => reload::reload(&args.config),
         ProxyCommand::Status(args) => answer(WHO, ask(&args.socket, "status"), args.json, status),
         ProxyCommand::Flows(args) => answer(WHO, ask(&args.socket, "flows"), args.json, flows),

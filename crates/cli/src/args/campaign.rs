@@ -41,7 +41,7 @@ pub(crate) enum CampaignCommand {
                             --against Vanilla --json"
     )]
     Table(TableArgs),
-    /// Write DIR/report.html: figures and tables of all flows
+    /// Write FOLDER/report.html: figures and tables of all flows
     Report(TableArgs),
     /// List its jobs: name, scenario, point, method, seed
     List(CampaignArgs),
@@ -87,7 +87,7 @@ pub(crate) struct JudgeArgs {
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<Setting>,
     /// Folder of the file and the dataset
-    #[arg(long, short = 'o', value_name = "DIR", default_value = "results/campaign")]
+    #[arg(long, short = 'o', value_name = "FOLDER", default_value = "results/campaign")]
     pub(crate) out: PathBuf,
     /// Print for each case what no method can beat, and the best method's value
     #[arg(long)]
@@ -109,10 +109,10 @@ pub(crate) struct JudgeArgs {
 #[derive(Args)]
 pub(crate) struct CampaignArgs {
     /// File of the campaign, or folder of its dataset
-    #[arg(value_name = "FILE|DIR")]
+    #[arg(value_name = "FILE|FOLDER")]
     pub(crate) file: PathBuf,
-    /// Folder of the dataset [default: DIR, or results/campaign/NAME]
-    #[arg(long, short = 'o', value_name = "DIR")]
+    /// Folder of the dataset [default: FOLDER, or results/campaign/NAME]
+    #[arg(long, short = 'o', value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

@@ -32,7 +32,7 @@ pub(crate) struct ColumnsArgs {
     unit: Option<Unit>,
     /// Unit of the times: h, min, s, ms, us, ns [default: that in the column's name, or what an
     /// epoch shows, or s]
-    #[arg(long)]
+    #[arg(long, value_name = "UNIT")]
     time_unit: Option<TimeUnit>,
     /// Separator of fields: comma, semicolon, tab, pipe, blank [default: found from the file]
     #[arg(long)]

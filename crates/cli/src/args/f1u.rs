@@ -1,6 +1,6 @@
 //! Arguments of `f1u`.
 
-use super::ConfigArgs;
+use super::{CheckConfigArgs, ConfigArgs};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub(crate) enum F1uCommand {
     /// Check the abilities of this host that the box needs
     #[command(after_help = "Example:\n  justfull f1u check --config f1u.toml\n\nExit status: 0 \
                             when the box can run here, 1 when not, 2 for a wrong file")]
-    Check(ConfigArgs),
+    Check(CheckConfigArgs),
     /// Show the status of a running box: bearers, frames, packets
     Status(F1uAskArgs),
     /// List the bearers of a running box with their limits

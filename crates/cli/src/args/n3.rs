@@ -1,6 +1,6 @@
 //! Arguments of `n3`.
 
-use super::ConfigArgs;
+use super::{CheckConfigArgs, ConfigArgs};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub(crate) enum N3Command {
     /// Check the abilities of this host that the stage needs, and whether IPsec passes
     #[command(after_help = "Example:\n  justfull n3 check --config n3.toml\n\nExit status: 0 \
                             when the stage can run here, 1 when not, 2 for a wrong file")]
-    Check(ConfigArgs),
+    Check(CheckConfigArgs),
     /// Show the status of a running stage: UEs, connections, packets
     Status(N3AskArgs),
     /// List the UEs of a running stage with their tunnels

@@ -36,9 +36,10 @@ pub(crate) struct OutputArgs {
     /// Folder of the results, which is replaced as a whole: report.html, runs.csv, runs.jsonl,
     /// runs.parquet, series.csv, flow_series.csv, cdf.csv, result.json, manifest.json [default:
     /// results/NAME; live: results/live/SCENARIO-UTC]
-    #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
+    #[arg(long, short = 'o', value_name = "FOLDER", conflicts_with = "no_files")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace the folder whatever it holds; files that no run can make again are kept in DIR.old
+    /// Replace the folder whatever it holds; files that no run can make again are kept in
+    /// FOLDER.old
     #[arg(long, conflicts_with = "no_files")]
     pub(crate) force: bool,
     /// Print the table only

@@ -1,6 +1,6 @@
 //! Arguments of `proxy`.
 
-use super::ConfigArgs;
+use super::{CheckConfigArgs, ConfigArgs};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub(crate) enum ProxyCommand {
     /// Check the abilities of this host that the proxy needs, and show its limits
     #[command(after_help = "Example:\n  justfull proxy check --config rapid.toml\n\nExit status: \
                             0 when the proxy can run here, 1 when not, 2 for a wrong file")]
-    Check(ConfigArgs),
+    Check(CheckConfigArgs),
     /// Replace the running proxy by this program with this configuration; all connections continue
     #[command(
         after_help = "Example:\n  justfull proxy reload --config rapid.toml\n\nIt returns when \
