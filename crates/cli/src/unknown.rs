@@ -21,14 +21,33 @@ pub(crate) fn shown(found: &str) -> &str {
 }
 
 /// `error` of `cli`, with a tip if one matches the user's intent.
-pub(crate) fn with_tip(mut error: Error, cli: &Command) -> Error {
+pub(crate) fn with_tip(error: Error, cli: &Command) -> Error {
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(tip) = tip(&error, cli, &words) {
+    tipped(error, cli, &words)
+}
+
+fn tipped(mut error: Error, cli: &Command, words: &[String]) -> Error {
+    if let Some(tip) = tip(&error, cli, words) {
         let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
         error.insert(ContextKind::Suggested, tip);
+        error.remove(ContextKind::SuggestedArg);
+    } else if let Some(name) = listed(&error, cli, words) {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(name));
     }
     error
+}
+
+/// The name in the help of a similar option that was suggested by a name that help does not show.
+fn listed(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
+    let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg) else {
+        return None;
+    };
+    let similar = similar.strip_prefix("--")?;
+    let mut arguments = cli.find_subcommand(words.first()?)?.get_arguments();
+    let has = |names: Option<Vec<&str>>| names.is_some_and(|names| names.contains(&similar));
+    let found = arguments.find(|argument| has(argument.get_all_aliases()))?;
+    found.get_long().map(|name| format!("--{name}"))
 }
 
 /// The tip on a wrong argument among the words of the command line.
@@ -63,11 +82,16 @@ fn key(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
         return None;
     };
     let command = cli.find_subcommand(words.first()?)?;
-    if !command.get_arguments().any(|argument| argument.get_long() == Some("set")) {
-        return None;
-    }
     let key = option.strip_prefix("--")?.split('=').next()?.replace('-', "_");
     if keys::keys(&key).is_empty() {
+        return None;
+    }
+    if command.get_name() == "new" {
+        return Some(format!(
+            "`{key}` is a setting of the scenario: `new` writes it into the file"
+        ));
+    }
+    if !command.get_arguments().any(|argument| argument.get_long() == Some("set")) {
         return None;
     }
     let at = words.iter().position(|word| word.split('=').next() == option.split('=').next())?;
@@ -111,6 +135,20 @@ mod tests {
         ] {
             assert_eq!(tip_for(words), None, "{words:?}");
         }
+    }
+
+    #[test]
+    fn a_tip_names_no_option_that_help_does_not_show() {
+        let said = |words: &[&str]| {
+            let error = Cli::try_parse_from([&["justfull"], words].concat()).err();
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            tipped(error.expect("no such option"), &Cli::command(), &words).render().to_string()
+        };
+        let similar = said(&["run", "demo", "--times", "3s"]);
+        assert!(similar.contains("'--duration'") && !similar.contains("'--time'"), "{similar}");
+        let of_new = said(&["new", "my", "--duration", "3s"]);
+        assert!(of_new.contains("`new` writes it into the file"), "{of_new}");
+        assert!(!of_new.contains("similar"), "{of_new}");
     }
 
     #[test]
