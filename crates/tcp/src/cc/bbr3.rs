@@ -35,7 +35,7 @@
 //! sender in this round or the last. `google` has no ECN, which Linux uses only on marked routes,
 //! and keeps the extra acknowledgements of ten rounds, where Linux keeps five to ten. The draft's
 //! precautionary probing (`prev_probe_too_high`) is left out: each probe holds the bound for whole
-//! rounds. After a spurious loss Up begins again at once, without the draft's Refill.
+//! rounds.
 
 mod model;
 mod phases;
@@ -149,7 +149,6 @@ static GOOGLE: Constants = Constants {
 /// The state before a loss, which may prove spurious.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
-    phase: Phase,
     bw_short: u64,
     inflight_short: u64,
     inflight_long: u64,
@@ -186,6 +185,8 @@ pub struct Bbr3 {
     /// Round in which recovery began.
     recovery_round: u64,
     undo: Option<Undo>,
+    /// The phase that a loss of this recovery has ended: Startup or Up.
+    left_by_loss: Option<Phase>,
     rng: Rng,
 }
 
@@ -225,6 +226,7 @@ impl Bbr3 {
             recovery: RecoveryState::Open,
             recovery_round: 0,
             undo: None,
+            left_by_loss: None,
             rng: Rng::stream(birth.key, "bbr3"),
         };
         control.pace(rate(nominal, constants.startup_gain));
@@ -380,6 +382,18 @@ impl Bbr3 {
         self.prior_cwnd = if undisturbed { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
     }
 
+    /// The bounds before the first loss of a recovery (`BBRSaveStateUponLoss`).
+    fn save_for_undo(&mut self) {
+        if self.undo.is_none() {
+            self.left_by_loss = None;
+            self.undo = Some(Undo {
+                bw_short: self.model.bw_short,
+                inflight_short: self.model.inflight_short,
+                inflight_long: self.model.inflight_long,
+            });
+        }
+    }
+
     fn follow_recovery(&mut self, state: RecoveryState) {
         if state >= RecoveryState::Recovery && self.recovery < RecoveryState::Recovery {
             self.recovery_round = self.model.round;
@@ -404,12 +418,7 @@ impl CongestionController for Bbr3 {
 
     fn on_congestion(&mut self, event: &Congestion) {
         self.save_cwnd();
-        self.undo.get_or_insert(Undo {
-            phase: self.phase,
-            bw_short: self.model.bw_short,
-            inflight_short: self.model.inflight_short,
-            inflight_long: self.model.inflight_long,
-        });
+        self.save_for_undo();
         if matches!(event.cause, CongestionCause::Timeout { .. }) {
             self.cwnd = event.in_flight + self.mss;
         }
@@ -423,12 +432,16 @@ impl CongestionController for Bbr3 {
         let Some(undo) = self.undo.take() else { return };
         self.model.undo(undo.bw_short, undo.inflight_short, undo.inflight_long);
         self.full.measure_again(0);
-        if self.phase != Phase::ProbeRtt && self.phase != undo.phase {
-            match undo.phase {
-                Phase::Startup => self.phase = Phase::Startup,
-                Phase::Up => self.start_up(0),
-                _ => {}
+        let probing_rtt = self.phase == Phase::ProbeRtt;
+        match self.left_by_loss.take().filter(|left| *left != self.phase) {
+            Some(Phase::Startup) => {
+                self.full.reached = false;
+                if !probing_rtt {
+                    self.phase = Phase::Startup;
+                }
             }
+            Some(Phase::Up) if !probing_rtt => self.start_refill(),
+            _ => {}
         }
     }
 

@@ -193,7 +193,9 @@ impl Bbr3 {
         if !model.loss_in_round {
             model.loss_round_end = lost.delivered;
             model.loss_in_round = true;
+            self.save_for_undo();
         }
+        let model = &mut self.model;
         model.ranges_lost += u32::from(!lost.follows);
         if !self.cycle.samples || !self.is_too_high(lost.lost_since_sent, lost.tx_in_flight) {
             return;
@@ -220,6 +222,7 @@ impl Bbr3 {
             self.model.inflight_long = inflight.max(least);
         }
         if self.phase == Phase::Up {
+            self.left_by_loss = Some(Phase::Up);
             self.start_down(now);
         }
     }

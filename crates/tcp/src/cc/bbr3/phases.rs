@@ -143,6 +143,7 @@ impl Bbr3 {
         }
         if !self.full.reached && self.lost_in_startup(sample) {
             self.full.reached = true;
+            self.left_by_loss = Some(Phase::Startup);
             let bdp = self.bdp(self.model.max_bandwidth(), 1.0);
             self.model.inflight_long = bdp.max(self.model.inflight_latest);
         }
@@ -291,7 +292,7 @@ impl Bbr3 {
         self.phase = Phase::Cruise;
     }
 
-    fn start_refill(&mut self) {
+    pub(super) fn start_refill(&mut self) {
         self.model.reset_short_term();
         self.cycle.up_rounds = 0;
         self.cycle.up_acked = 0;
@@ -300,7 +301,7 @@ impl Bbr3 {
         self.phase = Phase::Refill;
     }
 
-    pub(super) fn start_up(&mut self, rate: u64) {
+    fn start_up(&mut self, rate: u64) {
         self.cycle.feedback = Feedback::Starting;
         self.full.measure_again(rate);
         self.phase = Phase::Up;

@@ -132,6 +132,8 @@ fn six_ranges_lost_in_a_round_of_recovery_end_startup_and_bound_the_data_in_flig
         }
         assert_eq!(bbr.full.reached, ends, "{ranges} ranges");
         assert_eq!(bbr.model.inflight_long < u64::MAX, ends, "{ranges} ranges");
+        bbr.on_spurious(path.now);
+        assert!(bbr.phase == Phase::Startup && !bbr.full.reached, "Startup goes on");
     }
 }
 
@@ -324,12 +326,26 @@ fn a_reduction_for_nothing_gives_the_bounds_and_the_phase_back() {
     let mut bbr = control(Variant::Draft);
     let mut path = Path::new(2_000_000, 50);
     path.run_to(&mut bbr, Phase::Up);
-    bbr.on_congestion(&testing::loss(100 * MSS));
+    // The engine marks losses, and then begins to recover.
     path.lose(&mut bbr, 100 * MSS, 20 * MSS, false);
-    assert_eq!(bbr.phase, Phase::Down);
+    assert!(bbr.phase == Phase::Down && bbr.model.inflight_long < u64::MAX);
+    bbr.on_congestion(&testing::loss(100 * MSS));
     bbr.on_spurious(path.now);
-    assert_eq!((bbr.phase, bbr.model.inflight_long), (Phase::Up, u64::MAX));
+    assert_eq!((bbr.phase, bbr.model.inflight_long), (Phase::Refill, u64::MAX));
     assert!(!bbr.model.loss_in_round);
+}
+
+#[test]
+fn a_phase_that_no_loss_has_ended_does_not_come_back_after_a_spurious_loss() {
+    let mut bbr = control(Variant::Draft);
+    let mut path = Path::new(2_000_000, 50);
+    path.run(&mut bbr, 0.02);
+    assert_eq!(bbr.phase, Phase::Startup);
+    path.lose(&mut bbr, 100 * MSS, MSS, false);
+    bbr.on_congestion(&testing::loss(100 * MSS));
+    path.run_to(&mut bbr, Phase::Drain);
+    bbr.on_spurious(path.now);
+    assert!(bbr.phase == Phase::Drain && bbr.full.reached);
 }
 
 #[test]
