@@ -25,8 +25,10 @@ const FIRST: usize = 2;
 const NAMED: usize = 3;
 /// Values of a layer without an algorithm of its own.
 pub(super) const PLAIN: [&str; 6] = ["", "none", "fifo", "drop_tail", "unlimited", "unpaced"];
+/// Makes the descriptions of parameters.
+type Params = fn() -> Vec<ParamDoc>;
 /// Tables without a kind that are one value, each with its parameters.
-const TABLES: [(&str, fn() -> Vec<ParamDoc>); 2] =
+const TABLES: [(&str, Params); 2] =
     [("uplink.cell_aqm", CellAqmConfig::params), ("uplink.zhuge", ZhugeConfig::params)];
 /// Keys of a scenario that do not affect its world, and a plugin's settings, which are shown with
 /// its limiter.
@@ -82,7 +84,7 @@ fn below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
 }
 
 /// The parameters of the table without a kind at `path`, if it is one value.
-fn params_of(path: &str) -> Option<fn() -> Vec<ParamDoc>> {
+fn params_of(path: &str) -> Option<Params> {
     TABLES.iter().find(|(table, _)| *table == path).map(|(_, params)| *params)
 }
 

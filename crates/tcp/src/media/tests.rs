@@ -156,3 +156,15 @@ fn without_reports_a_window_stops_the_sender_for_half_a_second_only() {
     let last = all[7].0;
     assert_eq!(all[8].0, last + Duration::from_millis(500));
 }
+
+#[test]
+fn predicted_arrivals_are_reported_before_they_happen_and_keep_the_order_of_the_queue() {
+    let mut receiver = MediaReceiver::new(Reporting::TransportWide(Duration::from_millis(50)));
+    // The wait of 90 ms shrinks faster than time passes.
+    for (now, arrives, seq) in [(51, 141, 0), (52, 100, 1), (53, 150, 2)] {
+        receiver.on_prediction(at(now), at(arrives), seq, false, false);
+    }
+    let report = receiver.report(at(53)).expect("the first packet made it due");
+    let arrivals: Vec<_> = receiver.content(report).map(|arrival| arrival.at).collect();
+    assert_eq!(arrivals, [141, 141, 150].map(at));
+}

@@ -142,7 +142,7 @@ impl Feedback {
 
     pub(super) fn told(&mut self, now: u64, total: u64, bytes: u64) {
         self.clear_aged(now);
-        let total = total as i64;
+        let total = total.cast_signed();
         let before = self.last.replace((total, bytes));
         let most = if self.preset == ZhugePreset::AsReleased { TEN_MS } else { i64::MAX };
         let delta = match before {
@@ -161,7 +161,7 @@ impl Feedback {
 
     pub(super) fn release(&mut self, now: u64, rng: &mut Rng) -> u64 {
         self.clear_aged(now);
-        let at = now as i64 * 1_000;
+        let at = now.cast_signed() * 1_000;
         let sent = match self.preset {
             ZhugePreset::AsPublished => self.algorithm_2(at, rng),
             ZhugePreset::AsReleased => self.on_recv_snddev(at, rng),
@@ -192,7 +192,7 @@ impl Feedback {
         let sent = if at > self.last_sent {
             at + self.sample_delta_delay(0, rng)
         } else {
-            let sent = at + self.last_sent - last_arrival as i64 * 1_000;
+            let sent = at + self.last_sent - last_arrival.cast_signed() * 1_000;
             sent + self.sample_delta_delay(self.last_sent - sent, rng)
         };
         sent.min(at + TEN_MS)
