@@ -420,6 +420,7 @@ fn a_campaign_is_listed_and_drawn_over_its_setting_beside_a_run() {
     let first = &saved["runs"][0];
     assert_eq!(saved["runs"].as_array().map(Vec::len), Some(12), "2 settings, 2 methods, 3 seeds");
     assert_eq!(first["settings"], json!([["rlc.queue.limit_kB", "50"]]));
+    assert_eq!(saved["words"]["rlc.queue.limit_kB=50"], "rlc.queue.limit 50 kB");
     assert!(first["flows"][0]["delay"]["p99"].is_f64(), "{first}");
     let Some(mut browser) = Browser::new() else { return };
     browser.open(&format!("{}#view=results&open={}", page.url, "campaign%252Fdepth"));

@@ -194,8 +194,9 @@ impl Runs {
         let several = self.all.iter().any(|(whose, _)| whose.scenario != first);
         let (mut runs, mut names) = (Vec::new(), BTreeMap::new());
         for (whose, run) in self.all {
-            for (name, _) in settings(&whose.settings) {
+            for (name, value) in settings(&whose.settings) {
                 names.insert(name.to_owned(), words::of_setting(name));
+                names.insert(format!("{name}={value}"), of_value(name, value));
             }
             runs.push(run.json(&whose, if several { &whose.scenario } else { "" }));
         }

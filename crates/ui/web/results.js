@@ -159,7 +159,7 @@ function otherSettings(groups) {
   const found = new Map();
   for (const group of groups) {
     const others = [...group.settings].filter(([name]) => name !== $("results-over").value);
-    const words = [group.runs[0].scenario, ...others.map(([name, value]) => `${name} ${value}`)].filter(Boolean).join(", ");
+    const words = [group.runs[0].scenario, ...others.map(([name, value]) => results.words[`${name}=${value}`])].filter(Boolean).join(", ");
     found.set(words, [...(found.get(words) || []), group]);
   }
   return [...found];
