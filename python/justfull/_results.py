@@ -149,6 +149,9 @@ class Saved(Tables):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
+        if os.path.exists(os.path.join(self._path, "ledger.jsonl")):
+            raise ValueError(f"{self._path}: found the dataset of a campaign, allowed is a folder "
+                             f"of results; jf.campaign(FILE, out={self._path!r}) returns a dataset")
         self._native = _native.Saved(self._path)
 
     def _table(self, name: str) -> Table:

@@ -14,6 +14,9 @@ from justfull._results import Results
 from justfull.errors import BrokenRunError
 from justfull.own import Aqm, CongestionControl, Limiter, Method, RbScheduler
 
+# JupyterLab gives a <pre> in HTML the font of its text, in which the chain's lines do not meet.
+_CHAIN = "font-family:monospace;line-height:1.3;overflow-x:auto"
+
 Own = Method | type[Limiter] | type[Aqm] | type[RbScheduler] | type[CongestionControl]
 
 
@@ -153,7 +156,7 @@ class Scenario:
 
     def _repr_html_(self) -> str:
         return (f"<b>{html.escape(self.name)}</b>: {html.escape(self.title)}"
-                f"<pre>{html.escape(self.chain())}</pre>")
+                f"<pre style='{_CHAIN}'>{html.escape(self.chain())}</pre>")
 
 
 def _methods(

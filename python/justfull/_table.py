@@ -8,6 +8,8 @@ from typing import Any
 from justfull import _native
 
 _SHOWN = 10
+# JupyterLab breaks cells into lines otherwise; the table scrolls.
+_CELL = "white-space:nowrap"
 
 
 class Table:
@@ -28,7 +30,17 @@ class Table:
         return len(self._table)
 
     def __getitem__(self, name: str) -> list[Any]:
-        """The cells of a column; None for a missing value."""
+        """The cells of a column, by its name or its short name such as `delay.p99`; None for a
+        missing value. KeyError if there is no such column."""
+        there = self.columns
+        long, _ = (name, "") if name in there else _native.column(name)
+        if long in there:
+            return self._table.column(long)
+        from difflib import get_close_matches
+
+        near = get_close_matches(name.replace(".", "_ms_"), there)
+        if near:
+            raise KeyError(f"found {name}, did you mean {' or '.join(near)}?")
         return self._table.column(name)
 
     @property
@@ -71,8 +83,8 @@ class Table:
         rows = [[self[name][i] for name in self.columns] for i in range(min(len(self), _SHOWN))]
         head = "".join(f"<th title='{escape(self.meaning[name], quote=True)}'>{escape(name)}</th>"
                        for name in self.columns)
-        body = "".join("<tr>" + "".join(
-            f"<td>{'' if cell is None else escape(str(cell))}</td>" for cell in row) + "</tr>"
-            for row in rows)
+        texts = [["" if cell is None else escape(str(cell)) for cell in row] for row in rows]
+        body = "".join("<tr>" + "".join(f"<td style='{_CELL}'>{text}</td>" for text in row) + "</tr>"
+                       for row in texts)
         return (f"<div style='overflow-x:auto'><table><thead><tr>{head}</tr></thead>"
                 f"<tbody>{body}</tbody></table></div>{escape(repr(self))}")
