@@ -60,6 +60,10 @@ const CELLS: [Cell; 3] = [
     },
 ];
 
+/// Behind the names of methods whose transfers use ECN.
+const ECN: &str = " with ECN";
+const DISCARD: &str = "PDCP discards at 500 ms";
+
 /// The figures of a method in a cell, a value for each seed.
 #[derive(Clone, Debug, PartialEq)]
 struct Outcomes {
@@ -75,12 +79,12 @@ pub(super) fn make(maker: &Maker<'_>) -> Outcome {
     for cell in &CELLS {
         let mut all = outcomes(cell, &run(maker, cell, "plain", &METHODS, &[])?, "");
         let with_ecn = run(maker, cell, "ecn", &METHODS[1..], cell.ecn)?;
-        all.extend(outcomes(cell, &with_ecn, " with ECN"));
+        all.extend(outcomes(cell, &with_ecn, ECN));
         if cell.discards {
             let timer = ["pdcp.discard_timer=500ms"];
             let rows = run(maker, cell, "discard", &METHODS[..1], &timer)?;
             let mut discard = outcomes(cell, &rows, "");
-            discard.iter_mut().for_each(|one| one.name = "PDCP discards at 500 ms".into());
+            discard.iter_mut().for_each(|one| one.name = DISCARD.into());
             all.extend(discard);
         }
         cells.push(all);
@@ -151,70 +155,103 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// One panel for each cell: goodput as a share of the most across, the call's mean delay upwards by
-/// powers of ten. Hollow points have ECN.
+/// Colours by day and by night.
+const STYLE: &str = "<style>text { fill: #222222 } .paper { fill: #ffffff } .line { stroke: \
+                     #dddddd } circle { stroke: #0072b2; stroke-width: 2; fill: #0072b2 } \
+                     circle.ecn { fill: #ffffff }\n@media screen and (prefers-color-scheme: dark) \
+                     { text { fill: #e4e6e8 } .paper, circle.ecn { fill: #17191c } .line { stroke: \
+                     #34383d } circle { stroke: #4aa8e0 } circle:not(.ecn) { fill: #4aa8e0 } \
+                     }</style>";
+
+/// Places in the figure, in units of its box.
+const WIDTH: f64 = 1030.0;
+const TOP: f64 = 78.0;
+const ROW: f64 = 28.0;
+const NAMES: f64 = 212.0;
+const PANEL: f64 = 190.0;
+const STEP: f64 = 272.0;
+
+/// A row for each method and a panel for each cell: the call's mean delay across by powers of ten,
+/// and the goodput as a share of the most. Hollow points have ECN.
 fn figure(cells: &[Vec<Outcomes>]) -> String {
-    const COLOURS: [&str; 11] = [
-        "#000000", "#009e73", "#cc79a7", "#56b4e9", "#808080", "#e69f00", "#d55e00", "#0072b2",
-        "#d8cb1f", "#7f3c8d", "#8c510a",
-    ];
-    let names: Vec<&str> = METHODS.iter().copied().chain(["PDCP discards at 500 ms"]).collect();
-    let mut text = "<svg viewBox=\"0 0 1200 520\" xmlns=\"http://www.w3.org/2000/svg\" \
-                    role=\"img\" font-family=\"sans-serif\" font-size=\"14\"><title>Delay of the \
-                    call against goodput on three cells</title><rect width=\"100%\" \
-                    height=\"100%\" fill=\"#ffffff\"/>\n"
-        .to_owned();
+    let names: Vec<&str> = METHODS.iter().copied().chain([DISCARD]).collect();
+    let bottom = TOP + ROW * names.len() as f64;
+    let height = bottom + 60.0;
+    let mut text = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" \
+         font-family=\"sans-serif\" font-size=\"15\"><title>Mean delay of the call and goodput \
+         under each method on three cells</title>{STYLE}<rect class=\"paper\" width=\"100%\" \
+         height=\"100%\"/>\n"
+    );
+    for (row, name) in names.iter().enumerate() {
+        let y = TOP + ROW * (row as f64 + 0.5);
+        text += &format!(
+            "<path class=\"line\" d=\"M{NAMES} {y}H{:.0}\"/><text x=\"{:.0}\" y=\"{:.0}\" \
+             text-anchor=\"end\">{name}</text>\n",
+            WIDTH - 10.0,
+            NAMES - 12.0,
+            y + 5.0
+        );
+    }
     for (panel, (cell, all)) in CELLS.iter().zip(cells).enumerate() {
-        let left = 60.0 + 385.0 * panel as f64;
-        let most = all.iter().map(|one| mean(&one.goodput)).fold(0.0, f64::max);
-        // A quarter of the most to all of it; 0.1 ms to 10 s.
-        let x = |share: f64| left + 320.0 * ((share - 0.25) / 0.75).clamp(0.0, 1.0);
-        let y = |ms: f64| 400.0 - 340.0 * ((ms.max(0.1).log10() + 1.0) / 5.0).min(1.0);
-        text += &format!(
-            "<text x=\"{left:.0}\" y=\"30\">{}</text><rect x=\"{left:.0}\" y=\"60\" \
-             width=\"320\" height=\"340\" fill=\"none\" stroke=\"#222222\"/>\n",
-            cell.title
-        );
-        for ms in [0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0] {
-            text += &format!(
-                "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"end\">{ms}</text>\n",
-                left - 6.0,
-                y(ms) + 5.0
-            );
-        }
-        for share in [0.25, 0.5, 0.75, 1.0] {
-            text += &format!(
-                "<text x=\"{:.0}\" y=\"418\" text-anchor=\"middle\">{:.0} %</text>\n",
-                x(share),
-                100.0 * share
-            );
-        }
-        for one in all {
-            let plain = one.name.strip_suffix(" with ECN");
-            let at = names.iter().position(|name| *name == plain.unwrap_or(&one.name));
-            let colour = COLOURS[at.unwrap_or(0) % COLOURS.len()];
-            let fill = if plain.is_some() { "#ffffff" } else { colour };
-            text += &format!(
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"6\" fill=\"{fill}\" stroke=\"{colour}\" \
-                 stroke-width=\"2\"/>\n",
-                x(mean(&one.goodput) / most.max(f64::MIN_POSITIVE)),
-                y(mean(&one.delay))
-            );
-        }
+        text += &panel_of(cell, all, &names, NAMES + STEP * panel as f64);
     }
-    text += "<text x=\"600\" y=\"438\" text-anchor=\"middle\">goodput of all flows, share of the \
-             most on the cell; upwards: mean delay of the call in ms; hollow: with ECN</text>\n";
-    for (i, name) in names.iter().enumerate() {
-        let (x, y) = (60 + 190 * (i % 6), 470 + 28 * (i / 6));
-        let colour = COLOURS[i % COLOURS.len()];
-        text += &format!(
-            "<circle cx=\"{x}\" cy=\"{}\" r=\"6\" fill=\"{colour}\"/><text x=\"{}\" \
-             y=\"{y}\">{name}</text>\n",
-            y - 5,
-            x + 12
-        );
-    }
+    let (x, y) = (NAMES + 6.0, height - 14.0);
+    text += &format!(
+        "<circle cx=\"{x}\" cy=\"{:.0}\" r=\"6\"/><text x=\"{:.0}\" y=\"{y}\">without ECN</text>\
+         <circle class=\"ecn\" cx=\"{:.0}\" cy=\"{:.0}\" r=\"6\"/><text x=\"{:.0}\" \
+         y=\"{y}\">with ECN</text>\n",
+        y - 5.0,
+        x + 14.0,
+        x + 130.0,
+        y - 5.0,
+        x + 144.0
+    );
     text + "</svg>\n"
+}
+
+/// The panel of a cell, whose left edge is at `left`.
+fn panel_of(cell: &Cell, all: &[Outcomes], names: &[&str], left: f64) -> String {
+    let bottom = TOP + ROW * names.len() as f64;
+    let most = all.iter().map(|one| mean(&one.goodput)).fold(f64::MIN_POSITIVE, f64::max);
+    // 0.1 ms to 10 s.
+    let x = |ms: f64| left + PANEL * ((ms.max(0.1).log10() + 1.0) / 5.0).min(1.0);
+    let middle = left + PANEL / 2.0;
+    let mut text = format!(
+        "<text x=\"{left:.0}\" y=\"22\" font-weight=\"bold\">{}</text><text x=\"{middle:.0}\" \
+         y=\"62\" text-anchor=\"middle\">mean delay of the call</text><text x=\"{:.0}\" y=\"62\" \
+         text-anchor=\"end\">goodput</text>\n",
+        cell.title.replace(": about", ","),
+        left + PANEL + 68.0
+    );
+    for (ms, name) in [(0.1, "0.1 ms"), (10.0, "10 ms"), (1e3, "1 s")] {
+        let at = x(ms);
+        text += &format!(
+            "<path class=\"line\" d=\"M{at:.1} {TOP}V{bottom}\"/><text x=\"{at:.1}\" y=\"{:.0}\" \
+             text-anchor=\"middle\">{name}</text>\n",
+            bottom + 20.0
+        );
+    }
+    // Hollow points lie below.
+    for with_ecn in [true, false] {
+        for one in all.iter().filter(|one| one.name.ends_with(ECN) == with_ecn) {
+            let name = one.name.strip_suffix(ECN).unwrap_or(&one.name);
+            let Some(row) = names.iter().position(|other| *other == name) else { continue };
+            let y = TOP + ROW * (row as f64 + 0.5);
+            let class = if with_ecn { " class=\"ecn\"" } else { "" };
+            let at = x(mean(&one.delay));
+            text += &format!("<circle{class} cx=\"{at:.1}\" cy=\"{y}\" r=\"6\"/>\n");
+            if !with_ecn {
+                text += &format!(
+                    "<text x=\"{:.0}\" y=\"{:.0}\" text-anchor=\"end\">{:.0} %</text>\n",
+                    left + PANEL + 68.0,
+                    y + 5.0,
+                    100.0 * mean(&one.goodput) / most
+                );
+            }
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -241,7 +278,7 @@ mod tests {
             row("bulk", 2, 4.0, 60.0),
             row("call", 2, 0.5, 30.0),
         ];
-        let all = outcomes(&CELLS[0], &rows, " with ECN");
+        let all = outcomes(&CELLS[0], &rows, ECN);
         let expected = Outcomes {
             name: "PIE with ECN".into(),
             goodput: vec![3.5, 4.5],
@@ -251,6 +288,6 @@ mod tests {
         };
         assert_eq!(all, [expected]);
         let drawn = figure(&[all.clone(), all.clone(), all]);
-        assert_eq!(drawn.matches("fill=\"#ffffff\" stroke").count(), 3, "hollow points");
+        assert_eq!(drawn.matches("<circle class=\"ecn\"").count(), 4, "hollow points and the key");
     }
 }
