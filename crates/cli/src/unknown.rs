@@ -53,7 +53,9 @@ fn listed(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
 /// The tip on a wrong argument among the words of the command line.
 fn tip(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
     match error.kind() {
-        ErrorKind::UnknownArgument => below_zero(error, words).or_else(|| key(error, cli, words)),
+        ErrorKind::UnknownArgument => below_zero(error, words)
+            .or_else(|| file(error, cli, words))
+            .or_else(|| key(error, cli, words)),
         // The reader's words say nothing of what is allowed.
         ErrorKind::ValueValidation => {
             let text = error.to_string();
@@ -74,6 +76,22 @@ fn below_zero(error: &Error, words: &[String]) -> Option<String> {
     let at = words.iter().position(|word| number && word.starts_with(found.as_str()))?;
     let option = words.get(at.checked_sub(1)?).filter(|word| word.starts_with('-'))?;
     Some(format!("{option}: found {}, allowed is no value below 0", words[at]))
+}
+
+/// The option for a second file, if the command writes one.
+fn file(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let mut command = cli;
+    for word in words {
+        let Some(sub) = command.find_subcommand(word) else { break };
+        command = sub;
+    }
+    let out = command.get_arguments().find(|argument| argument.get_long() == Some("out"))?;
+    let writes = out.get_value_names()?.first()?.as_str() == "FILE";
+    let is_file = !found.starts_with('-') && found.contains('.');
+    (writes && is_file).then(|| format!("to write this file, use '--out {found}'"))
 }
 
 /// The alternative to an unknown option that is a key of scenarios.
@@ -149,6 +167,13 @@ mod tests {
         let of_new = said(&["new", "my", "--duration", "3s"]);
         assert!(of_new.contains("`new` writes it into the file"), "{of_new}");
         assert!(!of_new.contains("similar"), "{of_new}");
+    }
+
+    #[test]
+    fn a_second_file_of_a_command_that_writes_one_gets_the_option_for_it() {
+        let tip = tip_for(&["trace", "convert", "a.csv", "b.csv", "--to", "csv"]);
+        assert_eq!(tip.as_deref(), Some("to write this file, use '--out b.csv'"));
+        assert_eq!(tip_for(&["run", "a.toml", "b.toml"]), None);
     }
 
     #[test]

@@ -156,7 +156,7 @@ pub trait Foresees {
     fn foresee(&mut self, now: Instant, event: &Event);
 }
 
-/// What sees the events of a cell beside its driver.
+/// Observers of a cell's events beside its driver.
 pub struct Watch {
     /// The backlogs, if the scenario requests them.
     pub backlogs: Option<Backlogs>,
@@ -169,7 +169,7 @@ pub struct Watch {
 pub struct Measured<'a, D> {
     /// The driver.
     pub driver: &'a mut D,
-    /// What sees each event before the driver.
+    /// They see each event before the driver.
     pub watch: &'a mut Watch,
 }
 

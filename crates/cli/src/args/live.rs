@@ -103,7 +103,7 @@ pub(crate) struct LiveArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) pcapng: Option<PathBuf>,
     /// Show rate, backlog, delay and drops of the run on the terminal four times a second, with
-    /// sparklines; without a terminal, write a line each second
+    /// bars over time; without a terminal, write a line each second
     #[arg(long, conflicts_with_all = ["quiet", "shell"])]
     pub(crate) tui: bool,
     /// Serve metrics for Prometheus at this port of 127.0.0.1, or at this address

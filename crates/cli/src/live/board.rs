@@ -24,8 +24,11 @@ const LINE: std::time::Duration = std::time::Duration::from_secs(1);
 const LINES: usize = 4;
 /// Longest wait for the terminal at the end of the run.
 const END: std::time::Duration = std::time::Duration::from_secs(1);
-/// Columns if the terminal does not report them.
-const WIDTH: usize = 80;
+/// Columns and lines if the terminal does not report them.
+const SIZE: (u16, u16) = (80, 24);
+/// Switch the wrapping of lines that are longer than the terminal is wide: off, and on.
+const CUT: &str = "\x1b[?7l";
+const WRAP: &str = "\x1b[?7h";
 
 /// Shows a run until it is dropped.
 pub(super) struct Terminal {
@@ -77,8 +80,8 @@ fn page(to: To, stopped: &Receiver<()>, last: &Last) {
             screen = None;
         }
         if let Some(open) = screen.as_ref().filter(|_| dials.look(seen)) {
-            let width = size().map_or(WIDTH, |(columns, _)| columns.into());
-            if open.show(&dials.page(width)).is_err() {
+            let (width, height) = size().unwrap_or(SIZE);
+            if open.show(&dials.page(width.into(), height.into())).is_err() {
                 screen = None;
             }
         }
@@ -119,7 +122,8 @@ impl Board {
         let first = self.before.at == Instant::ZERO;
         if let Some(text) = self.look(seen) {
             let up = if first { String::new() } else { format!("\x1b[{LINES}A") };
-            eprint!("{up}{text}");
+            // A wrapped line would be one more than the next update rewrites.
+            eprint!("{up}{CUT}{text}{WRAP}");
         }
     }
 

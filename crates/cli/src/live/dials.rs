@@ -1,4 +1,4 @@
-//! `--tui`: a run as figures and sparklines, or as one line per second without a terminal.
+//! `--tui`: a run as figures and bars, or as one line per second without a terminal.
 
 use super::change::{Before, Change, drops};
 use super::last::Seen;
@@ -8,9 +8,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Number of values kept: as many as the widest terminal shows.
 const KEPT: usize = 240;
-/// Columns before a sparkline, for its name and the present figure.
+/// Columns before the bars of a row, for its name and the present figure.
 const NAME: usize = 20;
 const FIGURE: usize = 34;
+/// Rows of a page without drops and marks.
+const ROWS: usize = 8;
+/// Most lines of a row's bars.
+const MOST_LINES: usize = 4;
 /// Bars from the lowest to the highest.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Names of the delays, by the index of [`Change::delays`].
@@ -28,15 +32,23 @@ impl Series {
         self.0.push_back(value);
     }
 
-    /// The newest `width` values, on a scale from 0 to their maximum.
-    fn sparkline(&self, width: usize) -> String {
+    /// The newest `width` values as bars of `height` lines, on a scale from 0 to their maximum; the
+    /// top line first.
+    fn bars(&self, width: usize, height: usize) -> impl Iterator<Item = String> {
         let shown = self.0.iter().skip(self.0.len().saturating_sub(width));
         let most = shown.clone().flatten().copied().fold(0.0, f64::max);
-        let level = |value: f64| match value / most {
-            share if share > 0.0 => LEVELS[((share * 8.0).ceil() as usize).clamp(1, 8) - 1],
-            _ => LEVELS[0],
+        // Eighths of a line; a measured value has one at least.
+        let eighths = move |value: f64| match value / most {
+            share if share > 0.0 => ((share * 8.0 * height as f64).ceil() as usize).max(1),
+            _ => 1,
         };
-        shown.map(|value| value.map_or(' ', level)).collect()
+        (0..height).rev().map(move |line| {
+            let bar = |value: f64| match eighths(value).saturating_sub(8 * line).min(8) {
+                0 => ' ',
+                filled => LEVELS[filled - 1],
+            };
+            shown.clone().map(|value| value.map_or(' ', bar)).collect()
+        })
     }
 }
 
@@ -95,8 +107,9 @@ impl Dials {
         true
     }
 
-    /// The page for a terminal of `width` columns.
-    pub(super) fn page(&self, width: usize) -> Vec<String> {
+    /// The page for a terminal of `width` columns and `height` lines, whose bars are as high as all
+    /// of them fit.
+    pub(super) fn page(&self, width: usize, height: usize) -> Vec<String> {
         let Some((Seen { about, now, view }, change)) = &self.now else {
             return vec!["the run begins".into()];
         };
@@ -117,9 +130,18 @@ impl Dials {
             ),
             String::new(),
         ];
-        let mut row = |name: &str, figure: String, series: &Series| {
-            let room = width.saturating_sub(NAME + FIGURE);
-            lines.push(format!("{name:NAME$}{figure:FIGURE$}{}", series.sparkline(room)));
+        let rows = ROWS + self.dropped.len() + self.marked.len();
+        let bars = (height.saturating_sub(lines.len()) / rows).clamp(1, MOST_LINES);
+        let mut row = |name: &str, mut figure: String, series: &Series| {
+            if figure.len() >= FIGURE {
+                figure.push(' ');
+            }
+            let begin = format!("{name:NAME$}{figure:FIGURE$}");
+            let room = width.saturating_sub(begin.len());
+            for (line, bars) in series.bars(room, bars).enumerate() {
+                let words = if line == 0 { begin.as_str() } else { "" };
+                lines.push(format!("{words:0$}{bars}", begin.len()));
+            }
         };
         row("rate", format!("{:.2} Mbit/s", change.rate), &self.rate);
         row("used of the cell", format!("{:.1} %", 100.0 * change.used), &self.used);
@@ -188,30 +210,61 @@ mod tests {
         Seen { about: Arc::new(about), now: Instant::from_nanos(ms * 1_000_000), view }
     }
 
+    fn bars(series: &Series, width: usize, height: usize) -> Vec<String> {
+        series.bars(width, height).collect()
+    }
+
     #[test]
-    fn a_sparkline_shows_the_newest_values_from_zero_to_the_greatest() {
+    fn bars_show_the_newest_values_from_zero_to_the_greatest() {
         let mut series = Series::default();
         for value in [Some(1e9), Some(0.0), None, Some(1.0), Some(8.0), Some(4.0)] {
             series.push(value);
         }
-        assert_eq!(series.sparkline(5), "▁ ▁█▄");
-        assert_eq!(series.sparkline(6).chars().next(), Some('█'));
-        assert_eq!((series.sparkline(0), Series::default().sparkline(9)), Default::default());
+        assert_eq!(bars(&series, 5, 1), ["▁ ▁█▄"]);
+        assert_eq!(bars(&series, 5, 2), ["   █ ", "▁ ▂██"]);
+        assert_eq!(bars(&series, 6, 1)[0].chars().next(), Some('█'));
+        assert_eq!(
+            (bars(&series, 0, 1), bars(&Series::default(), 9, 1)),
+            (vec![String::new()], vec![String::new()])
+        );
         (0..2 * KEPT).for_each(|_| series.push(Some(0.0)));
-        assert_eq!(series.sparkline(1_000), "▁".repeat(KEPT));
+        assert_eq!(bars(&series, 1_000, 1), ["▁".repeat(KEPT)]);
+    }
+
+    #[test]
+    fn a_page_fits_its_terminal_and_no_figure_touches_its_bars() {
+        for (width, height) in [(80, 24), (120, 40), (60, 10), (200, 100)] {
+            let mut dials = Dials::default();
+            for look in 1..60 {
+                dials.look(seen(look * 250, |view| {
+                    view.down.delivered_bytes = look * 1_000_000;
+                    view.names[0].packets = look;
+                    for ms in (0..look).flat_map(|_| [1_200, 3_400, 7_800]) {
+                        view.names[0].delay.record(Duration::from_millis(ms));
+                    }
+                }));
+            }
+            let page = dials.page(width, height);
+            assert!(page.len() <= height.max(13), "{width} x {height}: {page:#?}");
+            let columns = |line: &String| line.chars().count();
+            assert!(page.iter().skip(3).all(|line| columns(line) <= width), "{page:#?}");
+            let delay = page.iter().find(|line| line.starts_with("delay low latency"));
+            let (_, bars) = delay.and_then(|line| line.split_once(" ms")).expect("a figure");
+            assert!(bars.starts_with(' ') || bars.is_empty(), "{page:#?}");
+        }
     }
 
     #[test]
     fn figures_are_of_the_time_between_two_looks_and_new_rows_begin_empty() {
         let mut dials = Dials::default();
-        assert!(dials.line().is_none() && dials.page(80).len() == 1, "nothing is known yet");
+        assert!(dials.line().is_none() && dials.page(80, 24).len() == 1, "nothing is known yet");
         let first = |view: &mut justfull_live::driver::View| {
             view.counts.drops = Default::default();
             view.down.delivered_bytes = 1_250_000;
         };
         assert!(dials.look(seen(500, first)));
         assert!(!dials.look(seen(500, first)), "the same again");
-        assert!(!dials.page(80).iter().any(|line| line.contains("dropped")));
+        assert!(!dials.page(80, 24).iter().any(|line| line.contains("dropped")));
         assert!(dials.look(seen(1_000, |view| {
             view.down.delivered_bytes = 1_375_000;
             view.counts.drops[2][DropReason::Overflow as usize] = 12;
@@ -219,7 +272,7 @@ mod tests {
             view.names[0].packets += 1;
             view.lateness.missed = 2;
         })));
-        let page = dials.page(60);
+        let page = dials.page(60, 10);
         let line = |part: &str| {
             let found = page.iter().find(|line| line.starts_with(part));
             found.unwrap_or_else(|| panic!("{part}: {page:#?}")).as_str()

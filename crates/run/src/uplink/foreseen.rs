@@ -1,4 +1,4 @@
-//! What Zhuge does on the uplink.
+//! Zhuge on the uplink.
 
 use super::zhuge::Zhuge;
 use super::{Uplink, UplinkConfig};

@@ -28,14 +28,14 @@
 //!
 //! Defaults: the release's.
 //!
-//! Known weaknesses: a hold tells of the queue and not of its cause, so a sender that fills the
-//! queue until it loses packets is only slower. The reports of a call know no loss. Bursts of the
-//! radio are changes of the prediction too.
+//! Known weaknesses: a hold shows the queue and not its cause, so a sender that fills the queue
+//! until it loses packets is only slower. The reports of a call know no loss. Bursts of the radio
+//! are changes of the prediction too.
 //!
-//! Deviations: the queue is what waits in SDAP and RLC for the UE, so CU and DU that are apart know
-//! it without delay. Of the paper only its abstract, its algorithms 1 and 2, its figures and a
-//! summary were read: the lengths of its windows and the age of its tokens are not known, and are
-//! the release's. Line 1 of algorithm 2 has the least of 0 and the wait for the acknowledgement
+//! Deviations: the queue is all packets that wait in SDAP and RLC for the UE, so CU and DU that are
+//! apart know it without delay. Of the paper only its abstract, its algorithms 1 and 2, its figures
+//! and a summary were read: the lengths of its windows and the age of its tokens are not known, and
+//! are the release's. Line 1 of algorithm 2 has the least of 0 and the wait for the acknowledgement
 //! before, where the text has the greatest; tokens never let an acknowledgement pass another. The
 //! first packet of a connection is no change. The release is silent in its first 3 s; its reports
 //! of calls are of another protocol and are not built. The UE's own reports take no uplink.
@@ -47,14 +47,13 @@ use self::teller::Teller;
 use self::updater::Updater;
 use crate::results::ZhugeResult;
 use crate::times::Times;
-
 use justfull_base::doc::MethodDoc;
 use justfull_base::{BitRate, Duration, Event, Instant, Layer, Rng, choice, table};
 use serde::{Deserialize, Serialize};
 
 choice! {
     serde;
-    /// Whose algorithm.
+    /// The source of the algorithm.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum ZhugePreset {
         /// The paper's.
@@ -151,7 +150,7 @@ impl Zhuge {
         self.connections[number] = Some(Box::new(connection));
     }
 
-    /// Something happened in the cell. Returns the predicted delay of a packet that arrives.
+    /// Takes an event of the cell. Returns the predicted delay of a packet that arrives.
     pub(super) fn on_event(&mut self, now: Instant, event: &Event) -> Option<Duration> {
         match event {
             Event::Enqueued { layer: Layer::Sdap, packet, .. } => {
@@ -182,7 +181,7 @@ impl Zhuge {
         None
     }
 
-    /// How long a packet that the UE of flow `flow` sent, and that is received at `now`, is held;
+    /// The hold of a packet that the UE of flow `flow` sent and the base station receives at `now`;
     /// none for a flow that is not held.
     pub(super) fn hold(&mut self, now: Instant, flow: u32) -> Option<Duration> {
         let Connection { updater, rng } =

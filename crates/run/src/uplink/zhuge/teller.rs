@@ -1,4 +1,4 @@
-//! The Fortune Teller: what a packet that arrives for a UE will wait.
+//! The Fortune Teller: predicts the wait of a packet that arrives for a UE.
 
 use super::{ZhugeConfig, ZhugePreset};
 use justfull_base::{Duration, Instant};
@@ -16,7 +16,7 @@ pub(super) struct Told {
     pub(super) bytes: u64,
 }
 
-/// What happened in a tick.
+/// The departures of a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tick {
     /// This many bytes departed.

@@ -1,4 +1,4 @@
-//! The Feedback Updater: how long a packet of one connection is held.
+//! The Feedback Updater: the hold of each packet of one connection.
 
 use super::teller::Told;
 use super::{ZhugeConfig, ZhugePreset};
@@ -55,7 +55,7 @@ pub(super) struct Updater {
     /// When the last held packet came, and when it left or leaves; none before the first.
     arrived: Option<Instant>,
     left: Instant,
-    /// What only the program has.
+    /// State of the program alone.
     released: Option<Released>,
 }
 
