@@ -142,7 +142,7 @@ fn packet(ue: u32, flow: u32, size: u32) -> Packet {
 }
 
 #[test]
-fn each_ue_has_a_queue_of_its_own_and_what_the_rlc_turns_away_does_not_wait() {
+fn each_ue_has_a_queue_of_its_own_and_packets_that_the_rlc_drops_on_arrival_do_not_wait() {
     let mut zhuge = Zhuge::new(&of(ZhugePreset::AsReleased), 2, Instant::ZERO, 1);
     let mut enter = |n: u64, ue: u32| {
         let packet = packet(ue, ue, 64_000);
