@@ -478,8 +478,14 @@ impl Flow {
         let units = |window: f64, unit: u64| (window as u64) / unit * unit;
         let window = match rules.unit.0 {
             // Both fit 32 bits, and a division of 32 bits is faster.
-            0 => u64::from((self.exact + self.carry) as u32 / self.mss * self.mss),
-            unit if rules.round_up => (libm::ceil(self.exact) as u64).div_ceil(unit) * unit,
+            0 => {
+                let bytes = (self.exact + self.carry).min(LARGEST_WINDOW);
+                u64::from(bytes as u32 / self.mss * self.mss)
+            }
+            unit if rules.round_up => {
+                let most = units(LARGEST_WINDOW, unit);
+                ((libm::ceil(self.exact) as u64).div_ceil(unit) * unit).min(most)
+            }
             unit => units(self.exact, unit),
         };
         window.max(floor)

@@ -1,6 +1,6 @@
 //! The machine's promises about odd input, old reports, silence and too many flows.
 
-use crate::fixture::{MSS, OPENING, at, ms, one_ue, report, sample, server};
+use crate::fixture::{MSS, OPENING, RTT, at, ms, one_ue, report, sample, server};
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{
@@ -103,6 +103,23 @@ fn a_window_is_returned_once_and_only_when_it_changes() {
     assert_eq!(drain(&mut control), [], "what it was before needs no telling");
     control.on_report(at(5), ue, &report(5, 2880, 0)).expect("sane");
     assert_eq!(drain(&mut control).first().map(|(f, w)| (*f, w.server)), Some((flow, 20 * MSS)));
+}
+
+#[test]
+fn no_rest_of_a_rounding_lifts_a_window_above_the_largest_of_tcp() {
+    let (mut control, _, ue) = one_ue();
+    // 8 Tbit/s and 20 ms are 20 GB.
+    control.on_report(at(1), ue, &report(1, 1_000_000_000, 0)).expect("sane");
+    let flow = control.open(at(1), ue, &OPENING).expect("known");
+    for round in 1..2_000 {
+        let now = 1 + 2 * RTT * round;
+        control.on_report(at(now), ue, &report(now, 1_000_000_000, 0)).expect("sane");
+        control.on_sample(at(now), flow, &sample(1 << 34, ms(RTT))).expect("open");
+        let windows = control.view(flow).expect("open").windows;
+        assert!(windows.server <= 1 << 30 && windows.radio <= 1 << 30, "{round}: {windows:?}");
+    }
+    let view = control.view(flow).expect("open");
+    assert!(view.windows.server > (1 << 30) - 2 * MSS, "{view:?}");
 }
 
 #[test]
