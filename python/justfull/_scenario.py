@@ -14,7 +14,7 @@ from justfull._results import Results
 from justfull.errors import BrokenRunError
 from justfull.own import Aqm, CongestionControl, Limiter, Method, RbScheduler
 
-# JupyterLab gives a <pre> in HTML the font of its text, in which the chain's lines do not meet.
+# JupyterLab shows a <pre> in a proportional font, in which the lines of the chain do not meet.
 _CHAIN = "font-family:monospace;line-height:1.3;overflow-x:auto"
 
 Own = Method | type[Limiter] | type[Aqm] | type[RbScheduler] | type[CongestionControl]

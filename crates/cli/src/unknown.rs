@@ -38,7 +38,7 @@ fn tipped(mut error: Error, cli: &Command, words: &[String]) -> Error {
     error
 }
 
-/// The name in the help of a similar option that was suggested by a name that help does not show.
+/// The visible name of the suggested option, if its suggested name is hidden from the help.
 fn listed(error: &Error, cli: &Command, words: &[String]) -> Option<String> {
     let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg) else {
         return None;

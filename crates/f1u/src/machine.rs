@@ -32,7 +32,7 @@ use tunnels::Tunnels;
 
 pub use view::{BearerView, Counts, Verdict};
 
-/// Datagrams that the kernel forwards as one packet, at most (`UDP_MAX_SEGMENTS` of Linux).
+/// The kernel forwards at most this many datagrams as one packet (`UDP_MAX_SEGMENTS` of Linux).
 const MOST_SEGMENTS: usize = 128;
 /// The longest payload of a datagram.
 const LONGEST: usize = 65_535;

@@ -3,8 +3,7 @@
 use super::*;
 use justfull_f1u::BearerView;
 
-/// Bytes of IP and UDP in the first fragment of an IPv4 packet before its payload of eight-byte
-/// units.
+/// Bytes of the first fragment: an IPv4 header, and 75 units of eight bytes.
 const FIRST: usize = 20 + 600;
 
 /// An IPv4 packet in two fragments.
@@ -26,7 +25,8 @@ fn several(packets: &[Vec<u8>]) -> Vec<u8> {
     packet(CU_UP, DU, &messages)
 }
 
-/// Sizes that reach the CU-UP when the downlink of [`flow`] arrives in this form, and the bearer.
+/// Sends a downlink as in [`flow`], in this form. Returns the sizes that reach the CU-UP, and the
+/// bearer.
 fn bounds(form: impl Fn(&[Vec<u8>]) -> Vec<Vec<u8>>) -> (Vec<u32>, BearerView) {
     let mut machine = Machine::new(&F1uConfig::default()).expect("valid");
     let mut sizes = Vec::new();

@@ -19,6 +19,10 @@ fn found(ours: &[Summary]) -> String {
     let Some(first) = ours.first() else { return "–".into() };
     let alike = ours.iter().all(|s| s.n == first.n);
     let text = |s: &Summary| {
+        // A ratio of nothing to nothing.
+        if s.mean.is_nan() {
+            return "no value".into();
+        }
         let value = with_interval(Some(*s), digits_for(s.mean));
         if alike { value } else { format!("{value} (n = {})", s.n) }
     };
@@ -281,5 +285,6 @@ mod tests {
         let of = |values: &[f64]| Summary::of(values).expect("values");
         assert_eq!(found(&[of(&[7.0]), of(&[8.0])]), "7.00; 8.00 (n = 1)");
         assert_eq!(found(&[of(&[2.0, 2.0, 2.0]), of(&[8.0])]), "2.00 ± 0.00 (n = 3); 8.00 (n = 1)");
+        assert_eq!(found(&[of(&[0.5, f64::NAN, 0.7])]), "no value (n = 3)");
     }
 }

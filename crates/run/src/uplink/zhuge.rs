@@ -139,7 +139,7 @@ impl Zhuge {
         }
     }
 
-    /// Holds the acknowledgements of flow `number`, whose data go to its UE.
+    /// From now on holds the acknowledgements of flow `number`, a download.
     pub(super) fn hold_flow(&mut self, number: u32) {
         let number = number as usize;
         if self.connections.len() <= number {

@@ -105,7 +105,7 @@ impl Meter {
         self.ticks.push_back(tick);
     }
 
-    /// Rate and gap after a tick. A window of idle ticks keeps the last ones.
+    /// Updates rate and gap after a tick. In a window of idle ticks both keep their values.
     fn settle(&mut self, released: bool) {
         let active = self.ticks.len() as u64 - self.idle;
         if active == 0 {
