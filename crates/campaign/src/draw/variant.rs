@@ -32,12 +32,12 @@ const WITHOUT: [(&str, &str); 9] = [
     ("without reserve", "lanes = { reserve = \"15ms\", ceiling = \"15ms\", reach = \"0s\" }"),
     ("without deadline", "lanes = { deadline = \"0s\" }"),
     ("without dip", "lanes = { dip = \"0s\" }"),
-    ("without spacing", "lanes = { spacing = 0 }"),
+    ("without spare_small", "lanes = { spare_small = false }"),
     ("without marks", "lanes = { ecn = false }"),
 ];
 
-/// Justfull-2 with a lower and a higher value of each of its constants.
-const OTHER: [(&str, &str); 22] = [
+/// Justfull-2 with other values of its constants.
+const OTHER: [(&str, &str); 21] = [
     ("target 10ms", "lanes = { target = \"10ms\" }"),
     ("target 20ms", "lanes = { target = \"20ms\" }"),
     ("interval 50ms", "lanes = { interval = \"50ms\" }"),
@@ -52,8 +52,7 @@ const OTHER: [(&str, &str); 22] = [
     ("deadline 180ms", "lanes = { deadline = \"180ms\" }"),
     ("dip 1s", "lanes = { dip = \"1s\" }"),
     ("dip 4s", "lanes = { dip = \"4s\" }"),
-    ("spacing 4", "lanes = { spacing = 4 }"),
-    ("spacing 16", "lanes = { spacing = 16 }"),
+    ("spacing 8", "lanes = { spacing = 8 }"),
     ("reach 30ms", "lanes = { reach = \"30ms\" }"),
     ("reach 120ms", "lanes = { reach = \"120ms\" }"),
     ("steady 25ms", "lanes = { steady = \"25ms\" }"),

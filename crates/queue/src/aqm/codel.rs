@@ -51,7 +51,11 @@
 //!
 //! `reach` is this project's. A far sender needs a longer reserve, so the reserve of a lane is half
 //! of its sender's round trip (the module `reach`), at least `reserve` and at most `reach`;
-//! `ceiling` and `deadline` grow with it.
+//! `ceiling` grows in proportion, and `deadline` is as much later as the reserve is longer.
+//!
+//! `spare_small` is this project's. In a tunnel a call and a download have one lane. Bulk senders
+//! fill their packets, so drops and marks that fall on a packet smaller than the largest of late
+//! wait for the next large one.
 //!
 //! The variant `t20_released` does the same as T20's released program:
 //! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches
@@ -93,13 +97,13 @@ pub const DOC: MethodDoc = MethodDoc {
            its greatest rate of late, until a packet has waited for `ceiling`. With `deadline`, \
            a packet that has waited longer is dropped at once. With `dip`, its clock is as slow \
            as the radio is below its mean rate. A lane drops at most one packet in `spacing` \
-           that it passes.",
+           that it passes. With `spare_small`, it signals only its largest packets.",
     sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms \
               / 300ms at the DRB, 5ms / 100ms at the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's \
                  program: each drop takes two packets, the next counts from now, no exemption for \
-                 one MTU, count rises after the drop, no marks. `reserve`, `deadline`, `dip` and \
-                 `spacing`, off by default, are this project's.",
+                 one MTU, count rises after the drop, no marks. `reserve`, `deadline`, `dip`, \
+                 `spacing`, `reach` and `spare_small`, off by default, are this project's.",
     params: CoDelConfig::params,
 };
 
@@ -134,9 +138,21 @@ struct LaneState {
     second_due: bool,
     /// The drops that it may still make, with `spacing`.
     allowance: Allowance,
+    /// Size of the largest packet of late.
+    largest: u32,
 }
 
+/// Parts of `largest` by which it falls with each packet: to less than a packet of 15/16 of the
+/// size after sixteen packets.
+const FALL: u32 = 256;
+
 impl LaneState {
+    /// Notes the size of a packet that leaves; true if it is below 15/16 of the largest of late.
+    fn is_small(&mut self, size: u32) -> bool {
+        self.largest = size.max(self.largest - self.largest / FALL);
+        u64::from(size) * 16 < u64::from(self.largest) * 15
+    }
+
     /// RFC 8289 section 5.6, `dodequeue`: has the sojourn time been above the target for an
     /// interval? It counts as below if the lane is `within_reserve`.
     fn ok_to_drop(
@@ -415,6 +431,7 @@ impl CoDel {
         let within_reserve = self.within_reserve(&config, lane, packet, of_lane, sojourn);
         let late = config.has_deadline(packet, bytes_behind) && sojourn >= config.deadline;
         let state = self.lane(lane);
+        let spared = config.spare_small && state.is_small(packet.size);
         if state.second_due {
             state.second_due = false;
             self.stats.signals += 1;
@@ -435,7 +452,7 @@ impl CoDel {
         } else {
             ok_to_drop.then_some(Unfinished::Entry)
         };
-        if !late && begin.is_none() {
+        if spared || !late && begin.is_none() {
             return Verdict::Pass;
         }
         let may_drop = state.allowance.is_enough(&config, packet, sojourn);

@@ -141,6 +141,7 @@ fn codel(rng: &mut Rng) -> AqmConfig {
         dip,
         spacing,
         reach,
+        spare_small: rng.chance(0.3),
         spared: 0,
     })
 }

@@ -93,6 +93,8 @@ params! {
                     || !c.reserve.is_zero()
                         && (c.reserve..=Duration::from_secs(1)).contains(&c.reach)
             }), "only a reserve grows";
+        /// Signals pass over packets that are smaller than the largest of their lane of late.
+        spare_small: bool = false;
         /// Lanes of the lowest numbers that are never signalled.
         spared: u16 as "lanes" = 0;
         /// The RFC's algorithm, or the algorithm of T20's released program.
@@ -107,18 +109,17 @@ impl AqmSettings for CoDelConfig {
 }
 
 impl CoDelConfig {
-    /// The settings of a lane with this `reserve`: its ceiling and its deadline grow with it.
+    /// The settings of a lane with this `reserve`: its ceiling grows with it, and its deadline, if
+    /// it has one, is as much later as the reserve is longer.
     pub(super) fn reaching(&self, reserve: Duration) -> Self {
         if reserve == self.reserve {
             return *self;
         }
+        let longer = reserve - self.reserve;
+        let deadline =
+            if self.deadline.is_zero() { Duration::ZERO } else { self.deadline + longer };
         let factor = reserve.as_secs_f64() / self.reserve.as_secs_f64();
-        Self {
-            reserve,
-            ceiling: self.ceiling.scaled(factor),
-            deadline: self.deadline.scaled(factor),
-            ..*self
-        }
+        Self { reserve, ceiling: self.ceiling.scaled(factor), deadline, ..*self }
     }
 
     /// True when `packet` has the codepoint of L4S and is treated so.

@@ -155,7 +155,7 @@ fn a_packet_is_dropped_for_its_deadline_while_five_are_behind_it() {
 }
 
 #[test]
-fn a_longer_reserve_lengthens_ceiling_and_deadline_as_much() {
+fn a_longer_reserve_lengthens_the_ceiling_as_much_and_the_deadline_by_the_difference() {
     let config = CoDelConfig {
         target: Duration::from_millis(15),
         reserve: Duration::from_millis(20),
@@ -165,7 +165,9 @@ fn a_longer_reserve_lengthens_ceiling_and_deadline_as_much() {
     };
     let far = config.reaching(Duration::from_millis(60));
     let times = [far.reserve, far.ceiling, far.deadline];
-    assert_eq!(times, [60, 135, 270].map(Duration::from_millis));
+    assert_eq!(times, [60, 135, 130].map(Duration::from_millis));
+    let endless = CoDelConfig { deadline: Duration::ZERO, ..config };
+    assert_eq!(endless.reaching(far.reserve).deadline, Duration::ZERO);
     assert_eq!(config.reaching(config.reserve), config);
 }
 
@@ -217,6 +219,42 @@ fn a_lane_passes_so_many_packets_for_each_that_it_drops_but_marks_as_it_likes() 
     assert!(signals(0, Ecn::NotEct) > 25, "{}", signals(0, Ecn::NotEct));
     assert!((8..=10).contains(&signals(100, Ecn::NotEct)), "{}", signals(100, Ecn::NotEct));
     assert_eq!(signals(100, Ecn::Ect0), signals(0, Ecn::Ect0));
+}
+
+/// Dequeues a packet of this size at `ms` that waited for `waited` ms, with 100 kB behind it.
+fn dequeue_sized(codel: &mut CoDel, ms: u64, waited: u64, size: u32) -> Verdict {
+    let packet = Packet { size, ..Packet::default() };
+    let view = QueueView {
+        backlog_packets: 100,
+        backlog_bytes: 100_000,
+        lane: LaneView { bytes: 100_000, ..LaneView::default() },
+        ..QueueView::default()
+    };
+    codel.on_dequeue(at(ms), &view, 0, &packet, 0, Duration::from_millis(waited))
+}
+
+#[test]
+fn signals_pass_over_small_packets_while_larger_ones_leave_the_lane() {
+    let dropped = |spare_small, call: u32, large: u32, of: u64| {
+        let mut codel = codel(Variant::Rfc8289);
+        codel.config.spare_small = spare_small;
+        codel.config.deadline = Duration::from_millis(90);
+        let mut drops = [0; 2];
+        for ms in 0..3000 {
+            let size = if ms % of == 0 { large } else { call };
+            let verdict = dequeue_sized(&mut codel, ms, 60 + ms % 40, size);
+            drops[usize::from(size == large)] += u32::from(verdict != Verdict::Pass);
+        }
+        drops
+    };
+    let [small, large] = dropped(false, 1228, 1500, 2);
+    assert!(small > 300 && large > 300, "{small} {large}");
+    let [small, large] = dropped(true, 1228, 1500, 2);
+    assert!(small == 0 && large > 300, "{small} {large}");
+    assert_eq!(dropped(true, 200, 1500, 10)[0], 0, "a tenth of the packets is large");
+    let [small, _] = dropped(true, 1228, 1500, 3000);
+    assert!(small > 600, "one large packet long ago protects none: {small}");
+    assert!(dropped(true, 1450, 1500, 2)[0] > 300, "nearly the size of the largest");
 }
 
 #[test]

@@ -86,8 +86,8 @@ params! {
         deadline: Duration = Duration::from_millis(90), stated("0s for off, else above the target");
         /// Time over which the queue's rate is averaged for the radio's clock.
         dip: Duration = Duration::from_secs(2), stated("0s for off, else 100ms to 1h");
-        /// A lane drops at most one packet per this many packets that it passes.
-        spacing: u32 as "packets" = 8, stated("0 to 1000");
+        /// A lane drops at most one packet per this many packets that it passes; 0 for no bound.
+        spacing: u32 as "packets" = 0, stated("0 to 1000");
         /// Greatest reserve of a lane: half of its sender's round trip as measured at the lane.
         reach: Duration = Duration::from_millis(60), stated("0s for off, else reserve to 1s");
         /// A lane of others is steady until it has held packets for this long: it goes first, and
@@ -97,6 +97,8 @@ params! {
                 let allowed = Duration::from_millis(10)..=Duration::from_secs(1);
                 c.steady.is_zero() || allowed.contains(&c.steady)
             }), "longer than a burst of a slot, shorter than a user bears";
+        /// Signals pass over packets that are smaller than the largest of their lane of late.
+        spare_small: bool = true;
         /// Mark packets that are ECN-capable in place of dropping them.
         ecn: bool = true;
     }
@@ -118,6 +120,7 @@ impl LanesConfig {
             dip: self.dip,
             spacing: self.spacing,
             reach: self.reach,
+            spare_small: self.spare_small,
             spared: self.lanes,
             ..CoDelConfig::default()
         }
