@@ -7,21 +7,21 @@
 //!   and their packets are never signalled: a call does not react to signals. An operator polices
 //!   these flows (TS 23.501 section 5.7.2: GBR and priority level).
 //! - All others: each lane has a CoDel with a reserve ([`crate::aqm::codel`]), which grows with the
-//!   round trip of the lane's sender up to `reach`. Lanes of flows that do not fill their queues
-//!   are *steady* (the module `steady`): they go before the other lanes of this class, with at most
-//!   half of the rate, and are never signalled.
+//!   round trip of the lane's sender up to `reach`, and which signals the lane's largest packets
+//!   only. Lanes of flows that do not fill their queues are *steady* (the module `steady`): they go
+//!   before the other lanes of this class, with at most half of the rate, and are never signalled.
 //!
 //! A packet that finds the queue full costs the largest lane of the others packets from its head,
 //! and an urgent lane only while no other holds any.
 //!
 //! Defaults: at most 512 lanes a class; CoDel's as the method Justfull has them, chosen on its
-//! channels; `reach` on cases drawn from the seeds 1 and 2, `steady` from 401 and 402.
-//! `tests/memory.rs` has the memory of a
-//! lane.
+//! channels, but for `spacing`, chosen on cases drawn from the seeds 711 and 712; `reach` on cases
+//! from the seeds 1 and 2, `steady` from 401 and 402. `tests/memory.rs` has the memory of a lane.
 //!
 //! Known weaknesses: an urgent flow that fills the radio starves the others. A video call that
 //! begins while the radio is slower than it, or that needs over half of the rate, gets one share
-//! like a download.
+//! like a download. A call in a tunnel with a download waits as long as the download. Without
+//! `spacing`, a BBR sender that loses a fifth of its packets takes itself for policed.
 
 use super::steady::Steady;
 use super::{FqCoDel, FqCoDelConfig, Turns};
