@@ -79,8 +79,8 @@ pub(crate) struct JudgeArgs {
     /// 5G-BDP, e5G-BDP, LastPoll, Justfull, Justfull-2, each with its form for CU and DU apart]
     #[arg(long = "method", value_name = "NAME", add = complete::methods())]
     pub(crate) methods: Vec<String>,
-    /// Judge Justfull-2 beside itself without each of its parts, or with a lower and a higher value
-    /// of each constant, in place of other methods
+    /// Judge Justfull-2 beside itself without each of its parts, or with other values of each
+    /// constant, in place of other methods
     #[arg(long, value_name = "WHAT", conflicts_with = "methods")]
     pub(crate) study: Option<Study>,
     /// A setting for all methods that have it; may be given several times

@@ -51,11 +51,11 @@
 //!
 //! `reach` is this project's. A far sender needs a longer reserve, so the reserve of a lane is half
 //! of its sender's round trip (the module `reach`), at least `reserve` and at most `reach`;
-//! `ceiling` grows in proportion, and `deadline` is as much later as the reserve is longer.
+//! `ceiling` grows in proportion to the reserve, and `deadline` by the time that the reserve grows.
 //!
-//! `spare_small` is this project's. In a tunnel a call and a download have one lane. Bulk senders
-//! fill their packets, so drops and marks that fall on a packet smaller than the largest of late
-//! wait for the next large one.
+//! `spare_small` is this project's. A call and a download in one tunnel have one lane. A bulk
+//! sender fills its packets, so small packets pass, and a signal that is due falls on the next
+//! large packet (the module `largest`).
 //!
 //! The variant `t20_released` does the same as T20's released program:
 //! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches
@@ -69,6 +69,7 @@
 
 mod allowance;
 mod clock;
+mod largest;
 mod meter;
 mod peak;
 mod reach;
@@ -81,6 +82,7 @@ use allowance::Allowance;
 use clock::RadioClock;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Packet};
+use largest::Largest;
 use peak::PeakRate;
 use reach::Reach;
 pub use settings::{CoDelConfig, Variant};
@@ -97,7 +99,7 @@ pub const DOC: MethodDoc = MethodDoc {
            its greatest rate of late, until a packet has waited for `ceiling`. With `deadline`, \
            a packet that has waited longer is dropped at once. With `dip`, its clock is as slow \
            as the radio is below its mean rate. A lane drops at most one packet in `spacing` \
-           that it passes. With `spare_small`, it signals only its largest packets.",
+           that it passes. With `spare_small`, only its largest packets are signalled.",
     sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms \
               / 300ms at the DRB, 5ms / 100ms at the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's \
@@ -138,21 +140,11 @@ struct LaneState {
     second_due: bool,
     /// The drops that it may still make, with `spacing`.
     allowance: Allowance,
-    /// Size of the largest packet of late.
-    largest: u32,
+    /// The largest packet of the last few, with `spare_small`.
+    largest: Largest,
 }
 
-/// Parts of `largest` by which it falls with each packet: to less than a packet of 15/16 of the
-/// size after sixteen packets.
-const FALL: u32 = 256;
-
 impl LaneState {
-    /// Notes the size of a packet that leaves; true if it is below 15/16 of the largest of late.
-    fn is_small(&mut self, size: u32) -> bool {
-        self.largest = size.max(self.largest - self.largest / FALL);
-        u64::from(size) * 16 < u64::from(self.largest) * 15
-    }
-
     /// RFC 8289 section 5.6, `dodequeue`: has the sojourn time been above the target for an
     /// interval? It counts as below if the lane is `within_reserve`.
     fn ok_to_drop(
@@ -431,7 +423,7 @@ impl CoDel {
         let within_reserve = self.within_reserve(&config, lane, packet, of_lane, sojourn);
         let late = config.has_deadline(packet, bytes_behind) && sojourn >= config.deadline;
         let state = self.lane(lane);
-        let spared = config.spare_small && state.is_small(packet.size);
+        let spared = config.spare_small && state.largest.is_above(packet.size);
         if state.second_due {
             state.second_due = false;
             self.stats.signals += 1;

@@ -93,7 +93,7 @@ params! {
                     || !c.reserve.is_zero()
                         && (c.reserve..=Duration::from_secs(1)).contains(&c.reach)
             }), "only a reserve grows";
-        /// Signals pass over packets that are smaller than the largest of their lane of late.
+        /// Pass packets that are smaller than the largest of the last dozens of their lane.
         spare_small: bool = false;
         /// Lanes of the lowest numbers that are never signalled.
         spared: u16 as "lanes" = 0;
@@ -109,8 +109,8 @@ impl AqmSettings for CoDelConfig {
 }
 
 impl CoDelConfig {
-    /// The settings of a lane with this `reserve`: its ceiling grows with it, and its deadline, if
-    /// it has one, is as much later as the reserve is longer.
+    /// The settings of a lane with this `reserve`: its ceiling grows in proportion, and its
+    /// deadline, if it has one, by the time that the reserve grows.
     pub(super) fn reaching(&self, reserve: Duration) -> Self {
         if reserve == self.reserve {
             return *self;

@@ -7,8 +7,8 @@
 //!   and their packets are never signalled: a call does not react to signals. An operator polices
 //!   these flows (TS 23.501 section 5.7.2: GBR and priority level).
 //! - All others: each lane has a CoDel with a reserve ([`crate::aqm::codel`]), which grows with the
-//!   round trip of the lane's sender up to `reach`, and which signals the lane's largest packets
-//!   only. Lanes of flows that do not fill their queues are *steady* (the module `steady`): they go
+//!   round trip of the lane's sender up to `reach`. Only the lane's largest packets are signalled.
+//!   Lanes of flows that do not fill their queues are *steady* (the module `steady`): they go
 //!   before the other lanes of this class, with at most half of the rate, and are never signalled.
 //!
 //! A packet that finds the queue full costs the largest lane of the others packets from its head,
@@ -20,8 +20,8 @@
 //!
 //! Known weaknesses: an urgent flow that fills the radio starves the others. A video call that
 //! begins while the radio is slower than it, or that needs over half of the rate, gets one share
-//! like a download. A call in a tunnel with a download waits as long as the download. Without
-//! `spacing`, a BBR sender that loses a fifth of its packets takes itself for policed.
+//! like a download. A call in a tunnel with a download waits as long as the download. A BBR sender
+//! that loses a fifth of its packets assumes a policer and keeps to a lower rate.
 
 use super::steady::Steady;
 use super::{FqCoDel, FqCoDelConfig, Turns};
@@ -97,7 +97,7 @@ params! {
                 let allowed = Duration::from_millis(10)..=Duration::from_secs(1);
                 c.steady.is_zero() || allowed.contains(&c.steady)
             }), "longer than a burst of a slot, shorter than a user bears";
-        /// Signals pass over packets that are smaller than the largest of their lane of late.
+        /// Pass packets that are smaller than the largest of the last dozens of their lane.
         spare_small: bool = true;
         /// Mark packets that are ECN-capable in place of dropping them.
         ecn: bool = true;
