@@ -9,7 +9,7 @@ mod page;
 use page::run_all;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Reports the page's layout: added to a copy of the report before the browser opens it.
 const PROBE: &str = r#"<script>
@@ -94,7 +94,11 @@ fn chromium() -> Option<PathBuf> {
     found
 }
 
-/// Runs the browser on `page` in a window of `width` x `height`; returns its standard output.
+/// Exit code of `timeout` if it has ended the command.
+const TIMED_OUT: i32 = 124;
+
+/// Runs the browser on `page` in a window of `width` x `height`; returns its standard output. On a
+/// busy machine Chromium can wait forever for a picture: it has two minutes, and three tries.
 fn browse(
     browser: &Path,
     folder: &Path,
@@ -103,7 +107,10 @@ fn browse(
     height: u32,
     action: &str,
 ) -> String {
-    let done = Command::new(browser)
+    let mut command = Command::new("timeout");
+    command
+        .arg("120")
+        .arg(browser)
         .args([
             "--headless",
             "--no-sandbox",
@@ -119,9 +126,10 @@ fn browse(
         .arg(format!("--user-data-dir={}", folder.join("profile").display()))
         .arg(format!("--window-size={width},{height}"))
         .arg(action)
-        .arg(format!("file://{}", page.display()))
-        .output()
-        .expect("the browser starts");
+        .arg(format!("file://{}", page.display()));
+    let once = |_| command.output().expect("the browser starts");
+    let in_time = |done: &Output| done.status.code() != Some(TIMED_OUT);
+    let done = (0..3).map(once).find(in_time).expect("the browser ends in time");
     assert!(done.status.success(), "{action}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).expect("the browser prints text")
 }

@@ -94,11 +94,13 @@ fn a_ue_that_moves_every_second_loses_no_packet_and_leaves_no_descriptor_open() 
     let outcome = session.run(&config(Duration::from_secs(10)), &options, &mut open);
     let outcome = outcome.expect("a run");
     assert_eq!(descriptors(), before, "as many as before the run");
-    // All connections are open after a second.
-    let settled = Instant::ZERO + EVERY;
-    let during: Vec<_> = open.0.iter().filter(|(at, _)| *at >= settled).collect();
-    let (first, last) = (during.first().expect("views"), during.last().expect("views"));
-    assert_eq!(first.1, last.1, "no handover opens a descriptor: {:?}", open.0);
+    // All connections are open after a second. Other threads open files for an instant.
+    let least_in = |second| {
+        let from = Instant::ZERO + EVERY.times(second);
+        let views = open.0.iter().filter(|(at, _)| (from..from + EVERY).contains(at));
+        views.map(|(_, descriptors)| *descriptors).min().expect("views")
+    };
+    assert_eq!(least_in(1), least_in(9), "no handover opens a descriptor: {:?}", open.0);
     let (result, report) = (&outcome.result, &outcome.report);
     assert_eq!((result.broken.as_deref(), report.fault.as_deref()), (None, None));
     assert!(report.down.is_balanced() && report.up.is_balanced(), "{report:?}");

@@ -37,11 +37,11 @@ fn interfaces(config: &N3Config) -> Result<String, String> {
 
 fn trial(config: &N3Config) -> Result<String, String> {
     let mut joins = true;
-    for real in detours(config) {
+    // Each has its own device: a process that was forked meanwhile can still hold the first.
+    for (real, device) in detours(config).into_iter().zip(["jftrya", "jftryb"]) {
         // Neither a running stage nor the other detour uses this table.
         let table = real.table ^ 1 << 24;
-        let trial =
-            DetourConfig { device: "jftry".into(), incoming: NOWHERE.into(), table, ..real };
+        let trial = DetourConfig { device: device.into(), incoming: NOWHERE.into(), table, ..real };
         joins &= Detour::install(&trial, false).map_err(|e| e.reason)?.joins();
     }
     let place = &config.place;
