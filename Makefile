@@ -46,6 +46,7 @@ demo: setup
 demo-all: setup
 	cargo run --release --quiet --package justfull --no-default-features -- demo --all
 
+test test-fast: export RUSTC_WORKSPACE_WRAPPER := $(CURDIR)/.ci/rustc
 test: setup-tests
 	cargo xtask ci
 

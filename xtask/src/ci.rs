@@ -11,7 +11,7 @@ use test_programs::Half;
 
 use crate::process::Captured;
 use crate::tidy::arrows::PURE;
-use crate::{Failure, Outcome, bench, deny, docs, mutate, notice, process, python, tidy};
+use crate::{Failure, Outcome, bench, docs, mutate, notice, process, python, tidy};
 
 /// Targets without an operating system, best first: a crate that uses `std` is refused there.
 const BARE_METAL: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
@@ -68,7 +68,7 @@ const FIRST: [Step; 2] =
 
 const UNIT_TESTS: Step = Step { name: "unit tests", run: unit_tests };
 const CLIPPY: Step = Step { name: "clippy", run: clippy };
-const SUPPLY_CHAIN: Step = Step { name: "supply chain", run: supply_chain };
+const NOTICE: Step = Step { name: "notice", run: third_party };
 
 /// The track that runs the programs of [`BUILD`].
 const BUILT: [Step; 4] = [
@@ -82,7 +82,7 @@ const BUILT: [Step; 4] = [
 const BUILD: Step = Step { name: "build", run: build };
 
 /// The tracks beside [`BUILT`]: the steps in real time, and the steps that compile.
-const BESIDE: [Track; 2] = [
+const BESIDE: [Track; 3] = [
     Track {
         name: "real-time",
         disturbed: true,
@@ -97,12 +97,19 @@ const BESIDE: [Track; 2] = [
         disturbed: false,
         steps: &[
             CLIPPY,
-            SUPPLY_CHAIN,
+            NOTICE,
             Step { name: "no_std", run: no_std },
             Step { name: "features", run: features },
             Step { name: "documentation", run: documentation },
-            Step { name: "python", run: python_package },
+        ],
+    },
+    // Cargo locks the folder of a profile: these build little in the folder of the track above.
+    Track {
+        name: "beside",
+        disturbed: false,
+        steps: &[
             Step { name: "instructions", run: instructions },
+            Step { name: "python", run: python_package },
         ],
     },
 ];
@@ -124,7 +131,7 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
             run_tracks(root)
         }
         Part::Fast => {
-            run_steps(root, &first.chain([&CLIPPY, &SUPPLY_CHAIN, &UNIT_TESTS]).collect::<Vec<_>>())
+            run_steps(root, &first.chain([&CLIPPY, &NOTICE, &UNIT_TESTS]).collect::<Vec<_>>())
         }
         Part::From(name) => {
             let beside = BESIDE.iter().flat_map(|track| track.steps);
@@ -275,9 +282,10 @@ fn documentation(root: &Path) -> Outcome {
     process::must_succeed(process::cargo(root).args(["test", "--workspace", "--doc", "--quiet"]))
 }
 
-fn supply_chain(root: &Path) -> Outcome {
-    notice::run(root, notice::Mode::Check)?;
-    deny::run(root)
+/// `NOTICE` names all linked packages of others. Their licences are checked by `cargo xtask deny`
+/// before packages are made.
+fn third_party(root: &Path) -> Outcome {
+    notice::run(root, notice::Mode::Check)
 }
 
 /// A hundredth of `make soak`'s mutations, the same each time.
