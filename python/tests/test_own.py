@@ -1,6 +1,7 @@
 """Algorithms written in Python."""
 
 import math
+import os
 import signal
 import subprocess
 import threading
@@ -67,6 +68,8 @@ def test_a_limiter_in_c_gives_the_rows_of_drql_with_its_own_settings(tmp_path: P
     assert (dataset.tally["done"], dataset.tally["failed"]) == (2, [])
 
 
+@pytest.mark.skipif("/release/" not in os.environ.get("JUSTFULL_PROGRAM", ""),
+                    reason="times of the release build: `cargo xtask python`")
 def test_a_limiter_in_python_costs_less_a_packet_than_250_calls_in_python() -> None:
     cell = jf.scenario("voip-over-lte").set(duration="20s")
     packets = len(cell.run([MyDrql], seeds=1, packets=True, progress=False).packets)

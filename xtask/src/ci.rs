@@ -82,7 +82,7 @@ const BUILT: [Step; 4] = [
 const BUILD: Step = Step { name: "build", run: build };
 
 /// The tracks beside [`BUILT`]: the steps in real time, and the steps that compile.
-const BESIDE: [Track; 3] = [
+const BESIDE: [Track; 2] = [
     Track {
         name: "real-time",
         disturbed: true,
@@ -101,15 +101,8 @@ const BESIDE: [Track; 3] = [
             Step { name: "no_std", run: no_std },
             Step { name: "features", run: features },
             Step { name: "documentation", run: documentation },
-        ],
-    },
-    // Cargo locks the folder of a profile: these build little in the folder of the track above.
-    Track {
-        name: "beside",
-        disturbed: false,
-        steps: &[
-            Step { name: "instructions", run: instructions },
             Step { name: "python", run: python_package },
+            Step { name: "instructions", run: instructions },
         ],
     },
 ];
