@@ -11,7 +11,7 @@ use test_programs::Half;
 
 use crate::process::Captured;
 use crate::tidy::arrows::PURE;
-use crate::{Failure, Outcome, bench, docs, mutate, notice, process, python, tidy};
+use crate::{Failure, Outcome, bench, deny, docs, mutate, notice, process, python, tidy};
 
 /// Targets without an operating system, best first: a crate that uses `std` is refused there.
 const BARE_METAL: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
@@ -68,7 +68,7 @@ const FIRST: [Step; 2] =
 
 const UNIT_TESTS: Step = Step { name: "unit tests", run: unit_tests };
 const CLIPPY: Step = Step { name: "clippy", run: clippy };
-const NOTICE: Step = Step { name: "notice", run: third_party };
+const SUPPLY_CHAIN: Step = Step { name: "supply chain", run: supply_chain };
 
 /// The track that runs the programs of [`BUILD`].
 const BUILT: [Step; 4] = [
@@ -97,7 +97,7 @@ const BESIDE: [Track; 2] = [
         disturbed: false,
         steps: &[
             CLIPPY,
-            NOTICE,
+            SUPPLY_CHAIN,
             Step { name: "no_std", run: no_std },
             Step { name: "features", run: features },
             Step { name: "documentation", run: documentation },
@@ -124,7 +124,7 @@ pub(crate) fn run(root: &Path, part: Part<'_>) -> Outcome {
             run_tracks(root)
         }
         Part::Fast => {
-            run_steps(root, &first.chain([&CLIPPY, &NOTICE, &UNIT_TESTS]).collect::<Vec<_>>())
+            run_steps(root, &first.chain([&CLIPPY, &SUPPLY_CHAIN, &UNIT_TESTS]).collect::<Vec<_>>())
         }
         Part::From(name) => {
             let beside = BESIDE.iter().flat_map(|track| track.steps);
@@ -275,10 +275,9 @@ fn documentation(root: &Path) -> Outcome {
     process::must_succeed(process::cargo(root).args(["test", "--workspace", "--doc", "--quiet"]))
 }
 
-/// `NOTICE` names all linked packages of others. Their licences are checked by `cargo xtask deny`
-/// before packages are made.
-fn third_party(root: &Path) -> Outcome {
-    notice::run(root, notice::Mode::Check)
+fn supply_chain(root: &Path) -> Outcome {
+    notice::run(root, notice::Mode::Check)?;
+    deny::run(root)
 }
 
 /// A hundredth of `make soak`'s mutations, the same each time.

@@ -10,6 +10,7 @@ use crate::{Outcome, process};
 const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
 
 pub(crate) fn run(root: &Path) -> Outcome {
+    // Here, and not before the tests: it takes a minute and a half, in which they can run.
     if let Err(failure) = process::must_succeed(Command::new(root.join(".ci/setup")).arg("--deny"))
     {
         return process::skipped(&format!("deny: SKIPPED: no cargo-deny: {failure}"));

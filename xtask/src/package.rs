@@ -1,11 +1,11 @@
-//! `cargo xtask package`: the program for others, once `cargo xtask deny` allows what it holds. A
-//! `.deb` by cargo-deb, whose metadata are in `crates/cli/Cargo.toml`, and an archive with a static
-//! program. Both are tried: the `.deb` is installed on a Debian of essential packages, runs
-//! `justfull demo` there as the user nobody and is removed without a trace; the static program runs
-//! `justfull demo` in an otherwise empty folder. The service of the `.deb` is upgraded under
-//! systemd. The C library has a `.deb` of its own, `libjustfull-dev`, with which the guide's
-//! commands compile and run an example. The wheel is installed on a Debian with Python, and the
-//! container image is built and run. [`release`] adds the other files of a release.
+//! `cargo xtask package`: the program for others. A `.deb` by cargo-deb, whose metadata are in
+//! `crates/cli/Cargo.toml`, and an archive with a static program. Both are tried: the `.deb` is
+//! installed on a Debian of essential packages, runs `justfull demo` there as the user nobody and
+//! is removed without a trace; the static program runs `justfull demo` in an otherwise empty
+//! folder. The service of the `.deb` is upgraded under systemd. The C library has a `.deb` of its
+//! own, `libjustfull-dev`, with which the guide's commands compile and run an example. The wheel is
+//! installed on a Debian with Python, and the container image is built and run. [`release`] adds
+//! the other files of a release.
 
 mod image;
 mod library;
@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Failure, Outcome, deny, dist, process};
+use crate::{Failure, Outcome, dist, process};
 
 const PACKAGE: &str = "justfull";
 /// The largest `.deb`, in bytes.
@@ -103,9 +103,6 @@ pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
     if plan.only.is_none() && !process::exists("cargo-deb") {
         let message = "cargo-deb is not here: `.ci/setup --package` installs it";
         return Err(Failure::Environment(message.to_owned()));
-    }
-    if plan.only.is_none() {
-        deny::run(root)?;
     }
     dist::fresh(&out)?;
     if wants(Part::Library) {

@@ -94,11 +94,11 @@ fn chromium() -> Option<PathBuf> {
     found
 }
 
-/// Exit code of `timeout` if it has ended the command.
+/// Exit code of `timeout` after it has ended a command.
 const TIMED_OUT: i32 = 124;
 
 /// Runs the browser on `page` in a window of `width` x `height`; returns its standard output. On a
-/// busy machine Chromium can wait forever for a picture: it has two minutes, and three tries.
+/// busy machine Chromium can wait forever for a picture, so it has three tries of two minutes.
 fn browse(
     browser: &Path,
     folder: &Path,

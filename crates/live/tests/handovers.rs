@@ -94,7 +94,8 @@ fn a_ue_that_moves_every_second_loses_no_packet_and_leaves_no_descriptor_open() 
     let outcome = session.run(&config(Duration::from_secs(10)), &options, &mut open);
     let outcome = outcome.expect("a run");
     assert_eq!(descriptors(), before, "as many as before the run");
-    // All connections are open after a second. Other threads open files for an instant.
+    // All connections are open after a second. Other threads open files for an instant, so the
+    // least of a second counts.
     let least_in = |second| {
         let from = Instant::ZERO + EVERY.times(second);
         let views = open.0.iter().filter(|(at, _)| (from..from + EVERY).contains(at));

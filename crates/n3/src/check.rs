@@ -37,7 +37,7 @@ fn interfaces(config: &N3Config) -> Result<String, String> {
 
 fn trial(config: &N3Config) -> Result<String, String> {
     let mut joins = true;
-    // Each has its own device: a process that was forked meanwhile can still hold the first.
+    // Each has its own device: a process that this one forks meanwhile can hold the first open.
     for (real, device) in detours(config).into_iter().zip(["jftrya", "jftryb"]) {
         // Neither a running stage nor the other detour uses this table.
         let table = real.table ^ 1 << 24;

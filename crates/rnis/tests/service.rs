@@ -520,7 +520,7 @@ fn answers_of_all_ues_are_read_and_longer_ones_are_refused() {
         let both = format!("[\"10.45.{high}.{low}\", \"fd45:0:0:{ue:x}::/64\"]");
         assert!(served.service.report(&report(&both, 1)), "{ue}");
     }
-    // An answer has 16 MB, and this machine other work.
+    // An answer of 16 MB takes long beside other work.
     let agent = agent(&Trust::default(), SOON * 12).expect("a client");
     let ask = || bounded(agent.get(format!("{}{REPORTS}", served.at)).call()).expect("an answer");
     let (status, body) = ask();
