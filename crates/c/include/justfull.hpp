@@ -175,6 +175,9 @@ class queue {
     return jf_queue_dequeue(handle_.get(), now, &packet);
   }
   jf_status peek(jf_packet &packet) noexcept { return jf_queue_peek(handle_.get(), &packet); }
+  jf_status goes_before(const jf_packet &begun) noexcept {
+    return jf_queue_goes_before(handle_.get(), &begun);
+  }
   jf_status set_rate(uint64_t bits_per_second) noexcept {
     return jf_queue_set_rate(handle_.get(), bits_per_second);
   }

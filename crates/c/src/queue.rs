@@ -178,6 +178,23 @@ pub unsafe extern "C" fn jf_queue_peek(
     })
 }
 
+/// JF_OK if a waiting packet should leave before the rest of `begun`, a packet of this queue that is
+/// partly sent; JF_EMPTY without one. With the discipline `lanes`, urgent and steady lanes interrupt
+/// others.
+///
+/// # Safety
+/// As for jf_queue_destroy; `begun` is NULL or points at a packet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jf_queue_goes_before(
+    queue: Option<NonNull<jf_queue>>,
+    begun: Option<&jf_packet>,
+) -> jf_status {
+    object::call::<Queue>(queue, |body| {
+        let begun = begun.ok_or(JF_ERROR_NULL)?.get()?;
+        Ok(if body.queue.goes_before(&begun) { JF_OK } else { JF_EMPTY })
+    })
+}
+
 /// The layer below serves the queue at `bits_per_second`: for AQMs that need it (`ared`, `pdpc`).
 /// UINT64_MAX for unknown.
 ///

@@ -136,6 +136,13 @@ forwarded! {
             false
         }
 
+        /// True if a waiting packet should leave before the rest of `begun`, a packet of this
+        /// discipline that is partly sent.
+        #[inline]
+        fn goes_before(&self, _begun: &Packet) -> bool {
+            false
+        }
+
         /// Appends a packet to `lane`.
         fn push_back(&mut self, lane: Lane, queued: Queued);
 

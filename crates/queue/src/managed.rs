@@ -305,6 +305,14 @@ impl ManagedQueue {
         first.map(|queued| &queued.packet)
     }
 
+    /// True if a waiting packet should leave before the rest of `begun`, a reserved packet that is
+    /// partly sent ([`Discipline::goes_before`]).
+    #[inline]
+    #[must_use]
+    pub fn goes_before(&self, begun: &Packet) -> bool {
+        !self.account.plain && self.discipline.goes_before(begun)
+    }
+
     /// Time that the packet of [`Self::peek`] has waited in this queue; none if no packet waits.
     #[must_use]
     pub fn head_age(&self, now: Instant) -> Option<Duration> {

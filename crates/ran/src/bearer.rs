@@ -24,6 +24,7 @@ use crate::config::{Hold, RlcConfig};
 use crate::gate::Gate;
 use crate::limiter::{AnyLimiter, CapacityUnit, Limiter, RlcView};
 use crate::pdu::{StatusPdu, TbContent};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use justfull_base::rng::mix;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Layer, Packet, Probe, SlotReport};
@@ -99,6 +100,16 @@ pub(crate) struct Bearer {
     pub(crate) link: Option<Link>,
     /// The SDU in transmission, reserved from the queue while `sending`.
     head: Packet,
+    /// With grants in bytes: the SDU that `head` interrupts. Allocated at the first interruption.
+    interrupted: Option<Box<Interrupted>>,
+}
+
+/// The place of an SDU that is partly sent and continues after the SDU that goes before it.
+#[derive(Default)]
+struct Interrupted {
+    is_taken: bool,
+    sdu: Packet,
+    sent: u32,
 }
 
 impl Bearer {
@@ -116,6 +127,7 @@ impl Bearer {
             reported_slot: NO_SLOT,
             used: (Instant::NEVER, 0),
             link: None,
+            interrupted: None,
         })
     }
 
@@ -146,7 +158,8 @@ impl Bearer {
 
     /// True if the SDU in transmission is the packet of `payload`.
     pub(crate) fn is_sending(&self, payload: u64) -> bool {
-        self.sending && self.head.payload == payload
+        let interrupted = self.interrupted().is_some_and(|begun| begun.sdu.payload == payload);
+        self.sending && self.head.payload == payload || interrupted
     }
 
     /// The MAC serves the bearer at `rate` from now on; passes this to the AQM.
@@ -158,16 +171,32 @@ impl Bearer {
     pub(crate) fn sent_so_far(&self) -> SentSoFar {
         SentSoFar {
             // Held SDUs have departed and are part of the sent bytes.
-            bytes: self.queue.counters().departed.bytes + u64::from(self.sent)
+            bytes: self.queue.counters().departed.bytes + self.begun_bytes()
                 - self.queue.held().bytes,
             more: self.sending || self.queue.waiting_packets() > 0,
         }
+    }
+
+    /// Bytes that have left of packets that are still in the queue.
+    #[inline]
+    fn begun_bytes(&self) -> u64 {
+        u64::from(self.sent) + self.interrupted().map_or(0, |begun| u64::from(begun.sent))
+    }
+
+    /// The SDU that is interrupted.
+    #[inline]
+    fn interrupted(&self) -> Option<&Interrupted> {
+        self.interrupted.as_deref().filter(|begun| begun.is_taken)
     }
 
     /// Re-establishes RLC, for a bearer without PDCP and RLC at both ends: a partly sent SDU waits
     /// as a whole again.
     pub(crate) fn re_establish(&mut self) {
         if core::mem::take(&mut self.sending) {
+            self.queue.abort(self.head);
+        }
+        if self.resume() {
+            self.sending = false;
             self.queue.abort(self.head);
         }
         (self.sent, self.used, self.reported_slot) = (0, (Instant::NEVER, 0), NO_SLOT);
@@ -191,9 +220,9 @@ impl Bearer {
     /// The data still to be sent for the first time: SDUs and bytes.
     #[inline]
     pub(crate) fn view(&self) -> RlcView {
-        let bytes = self.queue.backlog_bytes() - u64::from(self.sent);
-        let packets = u64::from(self.queue.waiting_packets()) + u64::from(self.sending);
-        RlcView { packets, bytes }
+        let bytes = self.queue.backlog_bytes() - self.begun_bytes();
+        let begun = u64::from(self.sending) + u64::from(self.interrupted().is_some());
+        RlcView { packets: u64::from(self.queue.waiting_packets()) + begun, bytes }
     }
 
     /// PDCP and RLC, and the layers above their receiver.
@@ -309,9 +338,12 @@ impl Bearer {
     ) -> u64 {
         let mut left = grant;
         while left > 0 {
+            if self.sending && self.queue.goes_before(&self.head) {
+                self.interrupt();
+            }
             if !self.sending {
                 self.sending = self.queue.reserve_into(now, &mut self.head, exit);
-                if !self.sending {
+                if !self.sending && !self.resume() {
                     break;
                 }
             }
@@ -328,9 +360,29 @@ impl Bearer {
                 above.on_departed(now, sdu);
             }
             exit.deliver(now, sdu);
-            self.sending = false;
+            self.resume();
         }
         grant - left
+    }
+
+    /// The SDU in transmission waits until another has left; only one SDU waits so.
+    fn interrupt(&mut self) {
+        let place = self.interrupted.get_or_insert_default();
+        if !place.is_taken {
+            **place = Interrupted { is_taken: true, sdu: self.head, sent: self.sent };
+            (self.sending, self.sent) = (false, 0);
+        }
+    }
+
+    /// No SDU is in transmission: an interrupted one continues. False if there is none.
+    #[inline(always)]
+    fn resume(&mut self) -> bool {
+        let begun = self.interrupted.as_deref_mut().filter(|begun| begun.is_taken);
+        self.sending = begun.is_some();
+        if let Some(begun) = begun {
+            (self.head, self.sent, begun.is_taken) = (begun.sdu, begun.sent, false);
+        }
+        self.sending
     }
 
     /// Fills `content` with PDUs of up to `grant` bytes, including MAC headers, and returns the

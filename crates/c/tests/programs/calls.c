@@ -230,6 +230,18 @@ static void queue(void) {
   HOLDS(counts.arrived_packets == 3 && counts.departed_packets == 1 && counts.dropped_bytes == 1000 &&
         counts.waiting_packets == 1);
   IS(JF_OK, jf_queue_destroy(queue));
+  /* A flow whose packets wait for 60 ms is not steady, and a new flow is. */
+  IS(JF_OK, jf_queue_create(TEXT("queue.discipline.kind = \"lanes\""), NULL, NULL, &queue, &message));
+  IS(JF_ERROR_NULL, jf_queue_goes_before(queue, NULL));
+  packet.size = 1500;
+  for (at = 0; at <= 60000000; at += 60000000) IS(JF_OK, jf_queue_enqueue(queue, at, &packet));
+  IS(JF_OK, jf_queue_dequeue(queue, at, &out));
+  IS(JF_EMPTY, jf_queue_goes_before(queue, &out));
+  packet.flow_hash = 7;
+  IS(JF_OK, jf_queue_enqueue(queue, at, &packet));
+  IS(JF_OK, jf_queue_goes_before(queue, &out));
+  IS(JF_EMPTY, jf_queue_goes_before(queue, &packet));
+  IS(JF_OK, jf_queue_destroy(queue));
 }
 
 static void parts(void) {

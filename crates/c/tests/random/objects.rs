@@ -158,11 +158,12 @@ fn queue(choices: &mut Choices<'_>) {
                 protocol: choices.byte() % 5,
                 ..jf_packet::default()
             };
-            let answer = match choices.below(8) {
+            let answer = match choices.below(9) {
                 0..=2 => jf_queue_enqueue(queue, now, Some(&packet)),
                 3..=4 => jf_queue_dequeue(queue, now, Some(&mut out)),
                 5 => jf_queue_peek(queue, Some(&mut out)),
                 6 => jf_queue_set_rate(queue, choices.number()),
+                7 => jf_queue_goes_before(queue, Some(&packet)),
                 _ => match jf_queue_next_timeout(queue, Some(&mut at)) {
                     JF_OK => jf_queue_on_timeout(queue, now),
                     other => other,

@@ -24,7 +24,7 @@ pub struct Variant {
 }
 
 /// Justfull-2 with one of its parts off; `justfull explain lanes` describes the parts.
-const WITHOUT: [(&str, &str); 9] = [
+const WITHOUT: [(&str, &str); 10] = [
     ("without cell_aqm", "without_cell_aqm = true"),
     ("without classes", "lanes = { classes = false }"),
     ("without steady", "lanes = { steady = \"0s\" }"),
@@ -33,6 +33,7 @@ const WITHOUT: [(&str, &str); 9] = [
     ("without deadline", "lanes = { deadline = \"0s\" }"),
     ("without dip", "lanes = { dip = \"0s\" }"),
     ("without spare_small", "lanes = { spare_small = false }"),
+    ("without interrupt", "lanes = { interrupt = false }"),
     ("without marks", "lanes = { ecn = false }"),
 ];
 
@@ -48,8 +49,8 @@ const OTHER: [(&str, &str); 21] = [
     ("ceiling 90ms", "lanes = { ceiling = \"90ms\" }"),
     ("memory 10s", "lanes = { memory = \"10s\" }"),
     ("memory 90s", "lanes = { memory = \"90s\" }"),
-    ("deadline 60ms", "lanes = { deadline = \"60ms\" }"),
-    ("deadline 180ms", "lanes = { deadline = \"180ms\" }"),
+    ("deadline 40ms", "lanes = { deadline = \"40ms\" }"),
+    ("deadline 90ms", "lanes = { deadline = \"90ms\" }"),
     ("dip 1s", "lanes = { dip = \"1s\" }"),
     ("dip 4s", "lanes = { dip = \"4s\" }"),
     ("spacing 8", "lanes = { spacing = 8 }"),

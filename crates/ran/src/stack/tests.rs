@@ -24,6 +24,7 @@ mod bound;
 mod contexts;
 mod drx;
 mod f1;
+mod interrupts;
 mod marking;
 mod pour;
 mod refused;

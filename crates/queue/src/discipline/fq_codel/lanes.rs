@@ -11,12 +11,17 @@
 //!   Lanes of flows that do not fill their queues are *steady* (the module `steady`): they go
 //!   before the other lanes of this class, with at most half of the rate, and are never signalled.
 //!
+//! A packet of the urgent class, and of the steady lanes, interrupts a packet of another lane that
+//! is partly sent. Segments of NR's RLC allow this (TS 38.322 section 6.2.3: SN and SO), if the
+//! UE's PDCP delivers out of order (TS 38.331 `outOfOrderDelivery`).
+//!
 //! A packet that finds the queue full costs the largest lane of the others packets from its head,
 //! and an urgent lane only while no other holds any.
 //!
 //! Defaults: at most 512 lanes a class; CoDel's as the method Justfull has them, chosen on its
-//! channels, but for `spacing`, chosen on cases drawn from the seeds 711 and 712; `reach` on cases
-//! from the seeds 1 and 2, `steady` from 401 and 402. `tests/memory.rs` has the memory of a lane.
+//! channels, but for `spacing` and `deadline`, chosen on cases drawn from the seeds 711 and 712;
+//! `reach` on cases from the seeds 1 and 2, `steady` from 401 and 402. `tests/memory.rs` has the
+//! memory of a lane.
 //!
 //! Known weaknesses: an urgent flow that fills the radio starves the others. A video call that
 //! begins while the radio is slower than it, or that needs over half of the rate, gets one share
@@ -83,7 +88,7 @@ params! {
         /// Time in which a greatest rate that is not reached again falls to 1/e.
         memory: Duration = Duration::from_secs(30), stated("100ms to 1h");
         /// Drop a packet that has waited this long while more than four of its size are behind it.
-        deadline: Duration = Duration::from_millis(90), stated("0s for off, else above the target");
+        deadline: Duration = Duration::from_millis(60), stated("0s for off, else above the target");
         /// Time over which the queue's rate is averaged for the radio's clock.
         dip: Duration = Duration::from_secs(2), stated("0s for off, else 100ms to 1h");
         /// A lane drops at most one packet per this many packets that it passes; 0 for no bound.
@@ -97,6 +102,9 @@ params! {
                 let allowed = Duration::from_millis(10)..=Duration::from_secs(1);
                 c.steady.is_zero() || allowed.contains(&c.steady)
             }), "longer than a burst of a slot, shorter than a user bears";
+        /// Urgent and steady lanes do not wait for the rest of a packet of another lane that is
+        /// partly sent.
+        interrupt: bool = true;
         /// Pass packets that are smaller than the largest of the last dozens of their lane.
         spare_small: bool = true;
         /// Mark packets that are ECN-capable in place of dropping them.
@@ -139,6 +147,7 @@ pub struct Lanes {
     goes_first: bool,
     /// A packet of the others was given back and is the next.
     given_back: bool,
+    interrupt: bool,
 }
 
 impl Lanes {
@@ -162,6 +171,7 @@ impl Lanes {
             steady: Steady::new(config.steady),
             goes_first: false,
             given_back: false,
+            interrupt: config.interrupt,
         })
     }
 
@@ -238,6 +248,16 @@ impl Discipline for Lanes {
 
     fn spares(&self, lane: Lane) -> bool {
         lane >= self.number && self.steady.is_steady(lane - self.number)
+    }
+
+    fn goes_before(&self, begun: &Packet) -> bool {
+        if !self.interrupt || self.is_empty() {
+            return false;
+        }
+        let lane = self.lane_of(begun);
+        let holds = |lane| self.others.head(lane).map(|queued| queued.packet.size);
+        lane >= self.number
+            && (self.urgent.len() > 0 || !self.spares(lane) && self.steady.turn(holds).is_some())
     }
 
     fn head(&self, lane: Lane) -> Option<&Queued> {
@@ -388,6 +408,29 @@ mod tests {
                 plain.served(other, packet.packet.size);
             }
         }
+    }
+
+    #[test]
+    fn urgent_and_steady_lanes_interrupt_a_packet_of_the_others_and_of_no_lane_like_their_own() {
+        let mut lanes = lanes();
+        let at = |ms| justfull_base::Instant::ZERO + Duration::from_millis(ms);
+        let sent = |qfi, flow, ms| {
+            let mut sent = queued(qfi, flow, 1000);
+            sent.packet.enqueued = at(ms);
+            sent
+        };
+        let (urgent, other, new) = (sent(1, 2, 70), sent(9, 3, 70), sent(9, 4, 70));
+        assert!(!lanes.goes_before(&other.packet), "nothing waits");
+        (1..=70).for_each(|ms| _ = push(&mut lanes, sent(9, 3, ms)));
+        assert!(!lanes.goes_before(&other.packet), "no lane is better than another that stands");
+        push(&mut lanes, new);
+        let interrupted = [&other, &new, &urgent].map(|begun| lanes.goes_before(&begun.packet));
+        assert_eq!(interrupted, [true, false, false], "by a steady lane");
+        push(&mut lanes, urgent);
+        let interrupted = [&other, &new, &urgent].map(|begun| lanes.goes_before(&begun.packet));
+        assert_eq!(interrupted, [true, true, false], "by an urgent lane");
+        lanes.interrupt = false;
+        assert!(!lanes.goes_before(&other.packet));
     }
 
     #[test]
