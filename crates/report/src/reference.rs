@@ -251,15 +251,14 @@ fn explain_method(method: &Method) -> String {
 /// The shipped scenarios that redefine `method`, with their definitions.
 fn redefined(method: &Method) -> Vec<(Vec<&'static str>, Method)> {
     let mut redefined: Vec<(Vec<&'static str>, Method)> = Vec::new();
-    for (scenario, text) in library::SCENARIOS {
-        let own = MethodLibrary::of_shipped(text);
-        let Some(own) = own.into_iter().find(|own| own.name.eq_ignore_ascii_case(&method.name))
+    for (scenario, methods) in MethodLibrary::of_scenarios() {
+        let Some(own) = methods.iter().find(|own| own.name.eq_ignore_ascii_case(&method.name))
         else {
             continue;
         };
-        match redefined.iter_mut().find(|(_, other)| *other == own) {
+        match redefined.iter_mut().find(|(_, other)| other == own) {
             Some((scenarios, _)) => scenarios.push(scenario),
-            None => redefined.push((vec![scenario], own)),
+            None => redefined.push((vec![scenario], own.clone())),
         }
     }
     redefined

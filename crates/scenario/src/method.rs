@@ -3,6 +3,7 @@
 use super::error::ScenarioError;
 use super::locator::{Locator, Origin};
 use super::tree::Setting;
+use crate::library::SCENARIOS;
 use crate::near;
 use justfull_base::bounds::key;
 use justfull_base::make::{Make, OwnSetting};
@@ -11,6 +12,7 @@ use justfull_base::{choice, table};
 use justfull_ran::limiter::LimiterConfig;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// The shipped methods, by T20's names.
 const SHIPPED: &str = include_str!("methods.toml");
@@ -187,13 +189,23 @@ impl MethodLibrary {
     /// Never: the file is part of the program and tested.
     #[must_use]
     pub fn shipped() -> Self {
-        let file = toml::from_str::<File>(SHIPPED).expect("the shipped methods are sound");
-        Self { methods: file.method, own: 0 }
+        static METHODS: LazyLock<Vec<Method>> = LazyLock::new(|| {
+            toml::from_str::<File>(SHIPPED).expect("the shipped methods are sound").method
+        });
+        Self { methods: METHODS.clone(), own: 0 }
     }
 
-    /// The methods that the shipped scenario `text` defines itself.
+    /// The name of each shipped scenario, and the methods that it defines itself.
     #[must_use]
-    pub fn of_shipped(text: &str) -> Vec<Method> {
+    pub fn of_scenarios() -> &'static [(&'static str, Vec<Method>)] {
+        static METHODS: LazyLock<Vec<(&str, Vec<Method>)>> = LazyLock::new(|| {
+            SCENARIOS.iter().map(|(name, text)| (*name, MethodLibrary::of(text))).collect()
+        });
+        &METHODS
+    }
+
+    /// The methods that the scenario `text` defines itself.
+    fn of(text: &str) -> Vec<Method> {
         let own = text.parse::<toml::Table>().ok().and_then(|mut tree| tree.remove("method"));
         let own: toml::Table = own.map(|own| ("method".to_string(), own)).into_iter().collect();
         own.try_into::<File>().map(|file| file.method).unwrap_or_default()

@@ -13,7 +13,7 @@ use crate::process::Captured;
 use crate::{Failure, Outcome, process};
 
 /// Packages and programs of tests that run in real time.
-const REAL_TIME: [&str; 12] = [
+const REAL_TIME: [&str; 13] = [
     "justfull_live",
     "justfull_net",
     "justfull_proxy",
@@ -26,6 +26,7 @@ const REAL_TIME: [&str; 12] = [
     "rnis",
     "service",
     "bench",
+    "ui",
 ];
 
 /// Within which a program of tests must end; the longest take three minutes.
