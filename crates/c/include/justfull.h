@@ -1267,9 +1267,8 @@ jf_status jf_queue_dequeue(struct jf_queue *queue, uint64_t now, struct jf_packe
 jf_status jf_queue_peek(struct jf_queue *queue, struct jf_packet *packet);
 
 /*
- JF_OK if a waiting packet should leave before the rest of `begun`, a packet of this queue that is
- partly sent; JF_EMPTY without one. With the discipline `lanes`, urgent and steady lanes interrupt
- others.
+ JF_OK if a waiting packet should leave before the rest of `begun`, a packet of this queue that
+ is partly sent; JF_EMPTY without one. Steady lanes of the discipline `lanes` interrupt others.
 
  # Safety
  As for jf_queue_destroy; `begun` is NULL or points at a packet.

@@ -178,9 +178,8 @@ pub unsafe extern "C" fn jf_queue_peek(
     })
 }
 
-/// JF_OK if a waiting packet should leave before the rest of `begun`, a packet of this queue that is
-/// partly sent; JF_EMPTY without one. With the discipline `lanes`, urgent and steady lanes interrupt
-/// others.
+/// JF_OK if a waiting packet should leave before the rest of `begun`, a packet of this queue that
+/// is partly sent; JF_EMPTY without one. Steady lanes of the discipline `lanes` interrupt others.
 ///
 /// # Safety
 /// As for jf_queue_destroy; `begun` is NULL or points at a packet.

@@ -7,6 +7,7 @@
 //! the SDUs and adds headers as 3GPP specifies, and its receiver reassembles them. With PDUs of one
 //! size (UMTS) a [`Link`] does the same.
 
+mod bytes;
 mod exit;
 mod in_flight;
 mod link;
@@ -26,6 +27,7 @@ use crate::limiter::{AnyLimiter, CapacityUnit, Limiter, RlcView};
 use crate::pdu::{StatusPdu, TbContent};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use bytes::Interrupted;
 use justfull_base::rng::mix;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Layer, Packet, Probe, SlotReport};
 use justfull_queue::ManagedQueue;
@@ -84,7 +86,8 @@ const NO_SLOT: u64 = u64::MAX;
 pub(crate) struct Bearer {
     /// Bytes of the queue that have left: of the SDU in transmission, and of all held SDUs.
     sent: u32,
-    sending: bool,
+    /// SDUs in transmission: none, `head`, or two if `head` interrupts another.
+    begun: u8,
     /// Packets come straight from SDAP: the limiter admits everything and is not called.
     unlimited: bool,
     /// SDUs stay in the queue until they are acknowledged.
@@ -98,18 +101,10 @@ pub(crate) struct Bearer {
     reported_slot: u64,
     /// PDCP and RLC, if grants are in resource blocks or PDUs have one size.
     pub(crate) link: Option<Link>,
-    /// The SDU in transmission, reserved from the queue while `sending`.
+    /// The SDU in transmission, reserved from the queue.
     head: Packet,
-    /// With grants in bytes: the SDU that `head` interrupts. Allocated at the first interruption.
+    /// With grants in bytes: the place of the SDU that is interrupted, from the first one on.
     interrupted: Option<Box<Interrupted>>,
-}
-
-/// The place of an SDU that is partly sent and continues after the SDU that goes before it.
-#[derive(Default)]
-struct Interrupted {
-    is_taken: bool,
-    sdu: Packet,
-    sent: u32,
 }
 
 impl Bearer {
@@ -120,7 +115,7 @@ impl Bearer {
                 .map_err(|e| e.within("queue"))?,
             unlimited,
             head: Packet::default(),
-            sending: false,
+            begun: 0,
             holds: config.hold == Hold::Acknowledged,
             split: false,
             sent: 0,
@@ -156,12 +151,6 @@ impl Bearer {
         &mut self.queue
     }
 
-    /// True if the SDU in transmission is the packet of `payload`.
-    pub(crate) fn is_sending(&self, payload: u64) -> bool {
-        let interrupted = self.interrupted().is_some_and(|begun| begun.sdu.payload == payload);
-        self.sending && self.head.payload == payload || interrupted
-    }
-
     /// The MAC serves the bearer at `rate` from now on; passes this to the AQM.
     pub(crate) fn set_service_rate(&mut self, rate: BitRate) {
         self.queue.set_service_rate(Some(rate));
@@ -171,33 +160,18 @@ impl Bearer {
     pub(crate) fn sent_so_far(&self) -> SentSoFar {
         SentSoFar {
             // Held SDUs have departed and are part of the sent bytes.
-            bytes: self.queue.counters().departed.bytes + self.begun_bytes()
+            bytes: self.queue.counters().departed.bytes + u64::from(self.sent)
                 - self.queue.held().bytes,
-            more: self.sending || self.queue.waiting_packets() > 0,
+            more: self.begun > 0 || self.queue.waiting_packets() > 0,
         }
-    }
-
-    /// Bytes that have left of packets that are still in the queue.
-    #[inline]
-    fn begun_bytes(&self) -> u64 {
-        u64::from(self.sent) + self.interrupted().map_or(0, |begun| u64::from(begun.sent))
-    }
-
-    /// The SDU that is interrupted.
-    #[inline]
-    fn interrupted(&self) -> Option<&Interrupted> {
-        self.interrupted.as_deref().filter(|begun| begun.is_taken)
     }
 
     /// Re-establishes RLC, for a bearer without PDCP and RLC at both ends: a partly sent SDU waits
     /// as a whole again.
     pub(crate) fn re_establish(&mut self) {
-        if core::mem::take(&mut self.sending) {
+        while self.begun > 0 {
             self.queue.abort(self.head);
-        }
-        if self.resume() {
-            self.sending = false;
-            self.queue.abort(self.head);
+            self.end_head();
         }
         (self.sent, self.used, self.reported_slot) = (0, (Instant::NEVER, 0), NO_SLOT);
     }
@@ -214,15 +188,15 @@ impl Bearer {
 
     /// The SDU in transmission, if there is one.
     pub(crate) const fn head(&self) -> Option<&Packet> {
-        if self.sending { Some(&self.head) } else { None }
+        if self.begun > 0 { Some(&self.head) } else { None }
     }
 
     /// The data still to be sent for the first time: SDUs and bytes.
     #[inline]
     pub(crate) fn view(&self) -> RlcView {
-        let bytes = self.queue.backlog_bytes() - self.begun_bytes();
-        let begun = u64::from(self.sending) + u64::from(self.interrupted().is_some());
-        RlcView { packets: u64::from(self.queue.waiting_packets()) + begun, bytes }
+        let bytes = self.queue.backlog_bytes() - u64::from(self.sent);
+        let packets = u64::from(self.queue.waiting_packets()) + u64::from(self.begun);
+        RlcView { packets, bytes }
     }
 
     /// PDCP and RLC, and the layers above their receiver.
@@ -239,7 +213,7 @@ impl Bearer {
     /// Updates the state after held SDUs have left the queue, or sent SDUs have become held.
     fn settle_held(&mut self) {
         let Some(link) = self.link.as_ref().filter(|_| self.holds) else { return };
-        let (head, sent) = match self.sending {
+        let (head, sent) = match self.begun > 0 {
             true => (self.head.size, link.sent_of_head(self.head.size)),
             false => (0, 0),
         };
@@ -326,65 +300,6 @@ impl Bearer {
         Some(sdu)
     }
 
-    /// Sends up to `grant` bytes and returns the number sent. SDUs whose last byte is sent are
-    /// delivered.
-    #[inline(always)]
-    pub(crate) fn pull_bytes<D: Probe + Egress>(
-        &mut self,
-        now: Instant,
-        grant: u64,
-        mut above: Above<'_>,
-        exit: &mut Exit<'_, D>,
-    ) -> u64 {
-        let mut left = grant;
-        while left > 0 {
-            if self.sending && self.queue.goes_before(&self.head) {
-                self.interrupt();
-            }
-            if !self.sending {
-                self.sending = self.queue.reserve_into(now, &mut self.head, exit);
-                if !self.sending && !self.resume() {
-                    break;
-                }
-            }
-            let sdu = &self.head;
-            let unsent = u64::from(sdu.size - self.sent);
-            if unsent > left {
-                self.sent += left as u32;
-                return grant;
-            }
-            left -= unsent;
-            self.sent = 0;
-            self.queue.commit(now, sdu, exit);
-            if !self.unlimited {
-                above.on_departed(now, sdu);
-            }
-            exit.deliver(now, sdu);
-            self.resume();
-        }
-        grant - left
-    }
-
-    /// The SDU in transmission waits until another has left; only one SDU waits so.
-    fn interrupt(&mut self) {
-        let place = self.interrupted.get_or_insert_default();
-        if !place.is_taken {
-            **place = Interrupted { is_taken: true, sdu: self.head, sent: self.sent };
-            (self.sending, self.sent) = (false, 0);
-        }
-    }
-
-    /// No SDU is in transmission: an interrupted one continues. False if there is none.
-    #[inline(always)]
-    fn resume(&mut self) -> bool {
-        let begun = self.interrupted.as_deref_mut().filter(|begun| begun.is_taken);
-        self.sending = begun.is_some();
-        if let Some(begun) = begun {
-            (self.head, self.sent, begun.is_taken) = (begun.sdu, begun.sent, false);
-        }
-        self.sending
-    }
-
     /// Fills `content` with PDUs of up to `grant` bytes, including MAC headers, and returns the
     /// number of bytes.
     pub(crate) fn pull_block<P: Probe>(
@@ -396,13 +311,13 @@ impl Bearer {
         content: &mut TbContent,
         probe: &mut P,
     ) -> u32 {
-        let Self { queue, unlimited, head, sending, link, holds, .. } = self;
+        let Self { queue, unlimited, head, begun, link, holds, .. } = self;
         let Some(link) = link else { return 0 };
         let mut source = Source {
             queue,
             above: (!*unlimited).then_some(above),
             head,
-            sending,
+            begun,
             pdcp: &mut link.pdcp_tx,
             handle: &mut link.head,
             sdus,
@@ -411,8 +326,8 @@ impl Bearer {
             probe,
         };
         let took = link.tx.pull(now, grant, &mut source, content);
-        link.tx.pulled(now, self.sending || self.queue.waiting_packets() > 0);
-        self.sent = if self.sending { link.sent_of_head(self.head.size) } else { 0 };
+        link.tx.pulled(now, self.begun > 0 || self.queue.waiting_packets() > 0);
+        self.sent = if self.begun > 0 { link.sent_of_head(self.head.size) } else { 0 };
         self.settle_held();
         took
     }
@@ -428,7 +343,7 @@ impl Bearer {
             listed < u64::from(most)
         };
         let mut unlisted = self.queue.waiting_bytes();
-        let more = link.list_begun(self.sending.then_some(self.head.size), &mut list);
+        let more = link.list_begun((self.begun > 0).then_some(self.head.size), &mut list);
         if link.tx.is_stalled() {
             return listed;
         }
@@ -446,7 +361,7 @@ impl Bearer {
     pub(crate) fn backlog_on_air(&self) -> u64 {
         let Some(link) = &self.link else { return 0 };
         let mut begun = 0;
-        link.list_begun(self.sending.then_some(self.head.size), &mut |bytes| {
+        link.list_begun((self.begun > 0).then_some(self.head.size), &mut |bytes| {
             begun += u64::from(bytes);
             true
         });
@@ -461,7 +376,7 @@ impl Bearer {
     #[inline(always)]
     pub(crate) fn fills(&self, most: u32) -> bool {
         let Some(link) = &self.link else { return false };
-        let begun = if self.sending { link.tx.head_left().unwrap_or(0) } else { 0 };
+        let begun = if self.begun > 0 { link.tx.head_left().unwrap_or(0) } else { 0 };
         !link.tx.is_stalled() && self.queue.waiting_bytes() + u64::from(begun) >= u64::from(most)
     }
 
@@ -474,7 +389,7 @@ impl Bearer {
             link.bytes_of(sdu.size) <= most && !link.pdcp_tx.is_too_old(now, sdu.enqueued)
         };
         self.queue.waiting_packets() == 1
-            && !self.sending
+            && self.begun == 0
             && self.queue.is_plain()
             && link.is_level()
             && self.queue.peek().is_some_and(fits)
@@ -517,7 +432,7 @@ impl Bearer {
 
     /// Age of the next SDU in this queue.
     pub(crate) fn head_age(&self, now: Instant) -> Duration {
-        if self.sending {
+        if self.begun > 0 {
             now.since(self.head.enqueued)
         } else {
             self.queue.head_age(now).unwrap_or_default()

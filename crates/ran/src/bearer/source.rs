@@ -13,7 +13,8 @@ pub(super) struct Source<'a, P> {
     /// Its limiter; none if the limiter needs no reports.
     pub(super) above: Option<Above<'a>>,
     pub(super) head: &'a mut Packet,
-    pub(super) sending: &'a mut bool,
+    /// Number of SDUs in transmission: at most one.
+    pub(super) begun: &'a mut u8,
     pub(super) handle: &'a mut SduHandle,
     pub(super) pdcp: &'a mut PdcpTx,
     pub(super) sdus: &'a mut InFlight,
@@ -33,7 +34,7 @@ impl<P: Probe> Source<'_, P> {
                 self.queue.discard(self.now, self.head, DropReason::DiscardTimer, self.probe);
                 continue;
             }
-            *self.sending = true;
+            *self.begun = 1;
             let sn = self.sdus.take_number(self.head).unwrap_or_else(|| self.pdcp.number());
             *self.handle = self.sdus.open(self.head, sn);
             return true;
@@ -45,7 +46,7 @@ impl<P: Probe> Source<'_, P> {
 impl<P: Probe> SduSource for Source<'_, P> {
     #[inline(always)]
     fn head(&mut self) -> Option<SduRef> {
-        if !*self.sending && !self.start() {
+        if *self.begun == 0 && !self.start() {
             return None;
         }
         Some(SduRef { handle: *self.handle, size: self.head.size + self.pdcp.header_bytes() })
@@ -58,7 +59,7 @@ impl<P: Probe> SduSource for Source<'_, P> {
         if let Some(above) = &mut self.above {
             above.on_departed(self.now, self.head);
         }
-        *self.sending = false;
+        *self.begun = 0;
         let lost = if self.holds {
             let lost = self.sdus.launch_held(self.now, *self.handle);
             lost.inspect(|packet| self.queue.commit(self.now, packet, self.probe))
