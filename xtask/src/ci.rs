@@ -192,41 +192,51 @@ fn start(track: &Track, messages: &Path) -> Outcome<Captured> {
 
 /// Runs `steps` and prints their times.
 fn run_steps(root: &Path, steps: &[&Step]) -> Outcome {
-    let mut passed: Vec<(&str, Duration)> = Vec::new();
+    let mut passed: Vec<Ran> = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("\n=== {} ({} of {})", step.name, index + 1, steps.len());
-        let start = process::clock();
+        let (start, before) = (process::clock(), process::cpu_of_children());
         let outcome = (step.run)(root);
-        let elapsed = start.elapsed();
+        let cpu = process::cpu_of_children().saturating_sub(before);
+        let ran = Ran { name: step.name, elapsed: start.elapsed(), cpu };
         if let Err(failure) = outcome {
             let not_run: Vec<&str> = steps[index + 1..].iter().map(|step| step.name).collect();
-            println!("\n{}", summary(&passed, Some((step.name, elapsed)), &not_run));
+            println!("\n{}", summary(&passed, Some(ran), &not_run));
             return Err(failure);
         }
-        passed.push((step.name, elapsed));
+        passed.push(ran);
     }
     println!("\n{}", summary(&passed, None, &[]));
     Ok(())
 }
 
+/// A step that has ended, with its time and the CPU time of its processes.
+#[derive(Clone, Copy)]
+struct Ran {
+    name: &'static str,
+    elapsed: Duration,
+    cpu: Duration,
+}
+
 /// A table of the steps with their times, and a last line with the verdict.
-fn summary(
-    passed: &[(&str, Duration)],
-    failed: Option<(&str, Duration)>,
-    not_run: &[&str],
-) -> String {
+fn summary(passed: &[Ran], failed: Option<Ran>, not_run: &[&str]) -> String {
     let mut text = String::new();
-    let steps =
-        passed.iter().map(|step| ("ok", step)).chain(failed.iter().map(|step| ("FAILED", step)));
-    for (verdict, (name, elapsed)) in steps {
-        text += &format!("{verdict:8} {:7.1} s  {name}\n", elapsed.as_secs_f64());
+    let all = || passed.iter().chain(&failed);
+    for (index, Ran { name, elapsed, cpu }) in all().enumerate() {
+        let verdict = if index < passed.len() { "ok" } else { "FAILED" };
+        let (elapsed, cpu) = (elapsed.as_secs_f64(), cpu.as_secs_f64());
+        text += &format!("{verdict:8} {elapsed:7.1} s {cpu:7.1} s of CPU  {name}\n");
     }
     for name in not_run {
-        text += &format!("{:8} {:>7}    {name}\n", "not run", "-");
+        text += &format!("{:8} {:>7}   {:>7}           {name}\n", "not run", "-", "-");
     }
-    let total: Duration = passed.iter().chain(failed.iter()).map(|(_, elapsed)| *elapsed).sum();
+    let [elapsed, cpu] = [
+        all().map(|ran| ran.elapsed).sum::<Duration>(),
+        all().map(|ran| ran.cpu).sum::<Duration>(),
+    ]
+    .map(|time| time.as_secs_f64());
     let verdict = if failed.is_none() { "all passed" } else { "failed" };
-    text + &format!("ci: {verdict} in {:.1} s", total.as_secs_f64())
+    text + &format!("ci: {verdict} in {elapsed:.1} s, {cpu:.1} s of CPU")
 }
 
 fn format(root: &Path) -> Outcome {
@@ -410,14 +420,25 @@ fn bare_metal_target(root: &Path) -> Outcome<Option<&'static str>> {
 mod tests {
     use super::*;
 
+    const fn ran(name: &'static str, seconds: u64) -> Ran {
+        let elapsed = Duration::from_secs(seconds);
+        Ran { name, elapsed, cpu: Duration::from_secs(2 * seconds) }
+    }
+
     #[test]
     fn the_summary_of_a_failure_names_the_steps_that_did_not_run() {
-        let second = Duration::from_secs(1);
-        let text = summary(&[("format", second)], Some(("clippy", 2 * second)), &["tidy", "tests"]);
+        let text = summary(&[ran("format", 1)], Some(ran("clippy", 2)), &["tidy", "tests"]);
+        let lines: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(
-            text,
-            "ok           1.0 s  format\nFAILED       2.0 s  clippy\nnot run        -    \
-             tidy\nnot run        -    tests\nci: failed in 3.0 s"
+            lines,
+            [
+                vec!["ok", "1.0", "s", "2.0", "s", "of", "CPU", "format"],
+                vec!["FAILED", "2.0", "s", "4.0", "s", "of", "CPU", "clippy"],
+                vec!["not", "run", "-", "-", "tidy"],
+                vec!["not", "run", "-", "-", "tests"],
+                vec!["ci:", "failed", "in", "3.0", "s,", "6.0", "s", "of", "CPU"],
+            ]
         );
     }
 
@@ -426,14 +447,23 @@ mod tests {
         let names = |text: &str| {
             from_failed(&BESIDE[0], text).iter().map(|step| step.name).collect::<Vec<_>>()
         };
-        let failed = summary(&[], Some(("parity, short", Duration::ZERO)), &["live claims, short"]);
+        let failed = summary(&[], Some(ran("parity, short", 0)), &["live claims, short"]);
         assert_eq!(names(&failed), ["parity, short", "live claims, short"]);
         assert!(names("killed").is_empty());
     }
 
     #[test]
     fn the_summary_of_a_success_says_so_in_its_last_line() {
-        let text = summary(&[("format", Duration::from_millis(1500))], None, &[]);
-        assert!(text.ends_with("ci: all passed in 1.5 s"), "{text}");
+        let text = summary(&[ran("format", 1)], None, &[]);
+        assert!(text.ends_with("ci: all passed in 1.0 s, 2.0 s of CPU"), "{text}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_cpu_of_a_process_counts_once_it_is_waited_for() {
+        let before = process::cpu_of_children();
+        let shell = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
+        assert!(Command::new("sh").args(["-c", shell]).status().expect("it runs").success());
+        assert!(process::cpu_of_children() > before);
     }
 }

@@ -251,7 +251,7 @@ fn explain_method(method: &Method) -> String {
 /// The shipped scenarios that redefine `method`, with their definitions.
 fn redefined(method: &Method) -> Vec<(Vec<&'static str>, Method)> {
     let mut redefined: Vec<(Vec<&'static str>, Method)> = Vec::new();
-    for (scenario, methods) in MethodLibrary::of_scenarios() {
+    for (scenario, methods) in library::methods_of_scenarios() {
         let Some(own) = methods.iter().find(|own| own.name.eq_ignore_ascii_case(&method.name))
         else {
             continue;

@@ -1,6 +1,8 @@
 //! The content shipped inside the program: scenarios, and the descriptions of every algorithm.
 
+use crate::method::{Method, MethodLibrary};
 use justfull_base::doc::MethodDoc;
+use std::sync::LazyLock;
 
 /// The shipped scenarios: name and text of the file.
 pub const SCENARIOS: &[(&str, &str)] = &[
@@ -96,6 +98,15 @@ pub fn sweep_points(name: &str) -> Vec<String> {
     let values = tree.as_ref().and_then(|t| t.get("sweep")?.get("values")?.as_array());
     let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), String::from);
     values.map_or_else(|| vec![String::new()], |values| values.iter().map(text).collect())
+}
+
+/// The name of each shipped scenario, and the methods that it defines itself.
+#[must_use]
+pub fn methods_of_scenarios() -> &'static [(&'static str, Vec<Method>)] {
+    static METHODS: LazyLock<Vec<(&str, Vec<Method>)>> = LazyLock::new(|| {
+        SCENARIOS.iter().map(|(name, text)| (*name, MethodLibrary::of(text))).collect()
+    });
+    &METHODS
 }
 
 /// Every algorithm's description, by kind and then by name.

@@ -3,7 +3,6 @@
 use super::error::ScenarioError;
 use super::locator::{Locator, Origin};
 use super::tree::Setting;
-use crate::library::SCENARIOS;
 use crate::near;
 use justfull_base::bounds::key;
 use justfull_base::make::{Make, OwnSetting};
@@ -195,17 +194,8 @@ impl MethodLibrary {
         Self { methods: METHODS.clone(), own: 0 }
     }
 
-    /// The name of each shipped scenario, and the methods that it defines itself.
-    #[must_use]
-    pub fn of_scenarios() -> &'static [(&'static str, Vec<Method>)] {
-        static METHODS: LazyLock<Vec<(&str, Vec<Method>)>> = LazyLock::new(|| {
-            SCENARIOS.iter().map(|(name, text)| (*name, MethodLibrary::of(text))).collect()
-        });
-        &METHODS
-    }
-
     /// The methods that the scenario `text` defines itself.
-    fn of(text: &str) -> Vec<Method> {
+    pub(crate) fn of(text: &str) -> Vec<Method> {
         let own = text.parse::<toml::Table>().ok().and_then(|mut tree| tree.remove("method"));
         let own: toml::Table = own.map(|own| ("method".to_string(), own)).into_iter().collect();
         own.try_into::<File>().map(|file| file.method).unwrap_or_default()
