@@ -233,6 +233,39 @@ fn a_firewall_of_the_host_is_named_with_what_mends_it_and_new_connections_pass()
 }
 
 #[test]
+fn a_trial_waits_until_the_table_of_an_earlier_one_is_gone() {
+    if !can_build() || !installed("nft") {
+        return;
+    }
+    let world = World::new("");
+    let owner = world.chain.inside(Place::Middle, || {
+        Command::new("nft").arg("-i").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()
+    });
+    let mut owner = owner.expect("nft starts");
+    let mut input = owner.stdin.take().expect("it is piped");
+    for family in ["ip", "ip6"] {
+        let table = format!("add table {family} justfull-check {{ flags owner; }}\n");
+        input.write_all(table.as_bytes()).expect("nft reads");
+    }
+    until("both tables are there", || {
+        let tables = command(&world, Place::Middle, &["nft", "list", "tables"]);
+        tables.matches("justfull-check").count() == 2
+    });
+    let shown = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(300));
+            drop(input);
+        });
+        checked(&world)
+    });
+    owner.wait().expect("it ends with its input");
+    for family in ["IPv4 connection", "IPv6 connection"] {
+        let made = shown.iter().find(|one| one.name == family);
+        assert!(made.is_some_and(|one| one.required && one.found.is_ok()), "{family}: {made:?}");
+    }
+}
+
+#[test]
 fn packets_that_forward_rules_deny_stay_denied_and_translations_hold() {
     if !can_build() || !installed("nft") {
         return;
