@@ -81,7 +81,8 @@ const BUILT: [Step; 4] = [
 /// The build of all tests, before the tracks begin.
 const BUILD: Step = Step { name: "build", run: build };
 
-/// The tracks beside [`BUILT`]: the steps in real time, and the steps that compile.
+/// The tracks beside [`BUILT`]: the steps in real time, and the steps that compile. Of the latter,
+/// the steps that keep only one core busy come first: the last ones run alone, on all cores.
 const BESIDE: [Track; 2] = [
     Track {
         name: "real-time",
@@ -96,13 +97,13 @@ const BESIDE: [Track; 2] = [
         name: "compiled",
         disturbed: false,
         steps: &[
-            CLIPPY,
-            SUPPLY_CHAIN,
-            Step { name: "no_std", run: no_std },
-            Step { name: "features", run: features },
-            Step { name: "documentation", run: documentation },
             Step { name: "python", run: python_package },
             Step { name: "instructions", run: instructions },
+            Step { name: "no_std", run: no_std },
+            Step { name: "documentation", run: documentation },
+            CLIPPY,
+            SUPPLY_CHAIN,
+            Step { name: "features", run: features },
         ],
     },
 ];
