@@ -10,7 +10,7 @@ use crate::{Outcome, process};
 const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
 
 pub(crate) fn run(root: &Path) -> Outcome {
-    // Here, and not before the tests: it takes a minute and a half, in which they can run.
+    // cargo-deny is compiled here: tests can run meanwhile, for a minute and a half.
     if let Err(failure) = process::must_succeed(Command::new(root.join(".ci/setup")).arg("--deny"))
     {
         return process::skipped(&format!("deny: SKIPPED: no cargo-deny: {failure}"));

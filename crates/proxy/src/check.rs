@@ -120,7 +120,8 @@ fn listeners(config: &ProxyConfig) -> Result<String, String> {
 
 fn owned_table(config: &ProxyConfig) -> Result<String, String> {
     let nothing = crate::SelectConfig::default();
-    let made = Table::install(&nothing, &Diversion::NONE, 1, TRIAL, 0).and_then(|mut table| {
+    let trial = || Table::install(&nothing, &Diversion::NONE, 1, TRIAL, 0);
+    let made = table::after_earlier(&table::name(TRIAL), trial).and_then(|mut table| {
         // This tries all expressions; no connection has an interface of this name.
         let select = crate::SelectConfig {
             interfaces: vec!["jf-trial".into()],

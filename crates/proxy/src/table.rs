@@ -38,12 +38,15 @@ use crate::config::SelectConfig;
 use crate::nft::{self, Batch, Family, GOTO, Netfilter};
 use crate::pools::{PoolId, UeAddress};
 use justfull_net::Prefix;
+use justfull_net::clock::now;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
 
 /// Hooks of netfilter (linux/netfilter.h).
 pub(crate) const PREROUTING: u32 = 0;
@@ -80,6 +83,9 @@ const FIRST: &str = "first";
 const PASSED: &str = "passed";
 /// Name of the tables of a trial.
 pub(crate) const TRIAL: &str = "justfull-check";
+/// Longest time to wait for the end of an earlier trial's tables, and time between two looks.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(2);
 /// The interface of connections to this host itself, which are not proxied.
 const LOOPBACK: &str = "lo";
 
@@ -163,9 +169,36 @@ pub(crate) fn name(mark: u32) -> String {
 
 /// True if a table for this mark exists.
 pub(crate) fn exists(mark: u32) -> bool {
+    is_there(&name(mark))
+}
+
+/// True if a table of this name has chains.
+fn is_there(name: &str) -> bool {
     let listed =
         Netfilter::open().and_then(|mut netfilter| netfilter.list(nft::GET_CHAIN, 0, true, |_| {}));
-    listed.is_ok_and(|chains| chains.iter().any(|(_, chain)| nft::text(chain, 1) == name(mark)))
+    listed.is_ok_and(|chains| chains.iter().any(|(_, chain)| nft::text(chain, 1) == name))
+}
+
+/// The result of `make`, which makes tables of this name for a trial. The tables of an earlier
+/// trial go with the last copy of their socket, and a process that is being started has a copy
+/// until its program begins. The kernel refuses new tables meanwhile, so `make` is tried again for
+/// up to [`PATIENCE`].
+pub(crate) fn after_earlier(name: &str, make: impl Fn() -> io::Result<Table>) -> io::Result<Table> {
+    let (begin, mut is_owned) = (now(), true);
+    loop {
+        match make() {
+            Err(error)
+                if is_owned
+                    && error.raw_os_error() == Some(Errno::EPERM as i32)
+                    && now() < begin + PATIENCE =>
+            {
+                // They may have gone since; `make` has another try then.
+                is_owned = is_there(name);
+                thread::sleep(LOOK);
+            }
+            made => return made,
+        }
+    }
 }
 
 impl Table {
@@ -204,17 +237,19 @@ impl Table {
         diversion: &Diversion,
         port: u16,
         mark: u32,
-        more: impl FnOnce(&mut Batch),
+        more: impl Fn(&mut Batch),
     ) -> io::Result<Self> {
-        let netfilter = Netfilter::open()?;
-        let mut families = nft::families();
-        families.retain(|family| (family.address_bytes == 16) == only.ue.is_ipv6());
         let loopback = if_nametoindex(LOOPBACK)?;
-        let (name, waits, resets, only) = (TRIAL.into(), true, true, Some(only));
         // `select` has the interface of one pool.
         let pools = usize::from(diversion.logged != [None; 2]);
-        Self { netfilter, name, port, mark, waits, resets, pools, families, only, loopback }
-            .made(select, diversion, more)
+        after_earlier(TRIAL, || {
+            let netfilter = Netfilter::open()?;
+            let mut families = nft::families();
+            families.retain(|family| (family.address_bytes == 16) == only.ue.is_ipv6());
+            let (name, waits, resets, only) = (TRIAL.into(), true, true, Some(only));
+            Self { netfilter, name, port, mark, waits, resets, pools, families, only, loopback }
+                .made(select, diversion, &more)
+        })
     }
 
     fn made(

@@ -136,6 +136,11 @@ forwarded! {
             false
         }
 
+        /// True if [`Discipline::goes_before`] can be true.
+        fn interrupts(&self) -> bool {
+            false
+        }
+
         /// True if a waiting packet should leave before the rest of `begun`, a packet of this
         /// discipline that is partly sent.
         #[inline]

@@ -305,6 +305,12 @@ impl ManagedQueue {
         first.map(|queued| &queued.packet)
     }
 
+    /// True if [`Self::goes_before`] can be true.
+    #[must_use]
+    pub fn interrupts(&self) -> bool {
+        self.discipline.interrupts()
+    }
+
     /// True if a waiting packet should leave before the rest of `begun`, a reserved packet that is
     /// partly sent ([`Discipline::goes_before`]).
     #[inline]

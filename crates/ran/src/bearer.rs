@@ -1,11 +1,12 @@
 //! A data radio bearer, at the sender and at the UE: its SDU queue, and the SDU in transmission.
 //! Its limiter is in the [gate](crate::gate) above it.
 //!
-//! With grants in packets, whole SDUs leave (T20, E19). With grants in bytes, the grant cuts the
-//! SDU at the head, which continues in the next slot (TS 38.322 section 5.2.2.1, without header
-//! bytes). With grants in resource blocks, a [`Link`] joins PDCP and RLC: it numbers and segments
-//! the SDUs and adds headers as 3GPP specifies, and its receiver reassembles them. With PDUs of one
-//! size (UMTS) a [`Link`] does the same.
+//! With grants in packets, whole SDUs leave (T20, E19). With grants in bytes (the module `bytes`),
+//! the grant cuts the SDU at the head, which continues in the next slot (TS 38.322 section 5.2.2.1,
+//! without header bytes) or after an SDU that interrupts it. With grants in resource blocks, a
+//! [`Link`] joins PDCP and RLC: it numbers and segments the SDUs and adds headers as 3GPP
+//! specifies, and its receiver reassembles them. With PDUs of one size (UMTS) a [`Link`] does the
+//! same.
 
 mod bytes;
 mod exit;

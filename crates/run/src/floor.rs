@@ -128,7 +128,7 @@ impl<'a> Floor<'a> {
             window: config.duration - config.warmup,
             mtu,
             per_unit: stack.most_bytes_per_unit(),
-            partly: stack.bearers() * mtu,
+            partly: stack.most_begun() * mtu,
             payload: others().map(|flow| payload(&flow.traffic, mtu)).fold(0.0, f64::max),
             shared: matches!(config.stack.mac, MacConfig::Bytes(_))
                 && config.stack.ues.iter().all(|ue| ue.channel.is_none()),

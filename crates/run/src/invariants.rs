@@ -76,8 +76,8 @@ impl Evidence {
     ) -> Self {
         let goodput = downlink.map(|flow| recorder.goodput_bytes(flow)).sum();
         let per_unit = stacks.clone().map(Stack::most_bytes_per_unit).max().unwrap_or_default();
-        let bearers = stacks.clone().map(Stack::bearers).sum();
-        let most = recorder.most_carried(per_unit, bearers, mtu);
+        let begun = stacks.clone().map(Stack::most_begun).sum();
+        let most = recorder.most_carried(per_unit, begun, mtu);
         let chain = stacks.into_iter().find_map(Stack::broken_conservation);
         let early = recorder.bound_beaten();
         Self {

@@ -28,8 +28,6 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Time until a segment is sent again.
 const AGAIN: Duration = Duration::from_millis(500);
-/// Time between two looks.
-const LOOK: Duration = Duration::from_millis(2);
 /// First numbers of both far ends.
 const FIRST: [u32; 2] = [1_000, 5_000];
 const NAMES: [&str; 2] = ["IPv4 connection", "IPv6 connection"];
@@ -111,11 +109,6 @@ fn family(
     }
 }
 
-/// True if a table has another owner, or without the right to make one.
-fn is_others(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::PermissionDenied
-}
-
 enum Fault {
     Io(io::Error),
     /// The first segment does not come to the proxy's rules.
@@ -167,7 +160,7 @@ impl Trial<'_> {
             if found.is_some() || now() >= begin + PATIENCE {
                 return Ok(found);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 
@@ -205,20 +198,9 @@ impl Attempt<'_> {
         let devices = if tracked { devices()? } else { Vec::new() };
         let family = nft::families()[usize::from(ue.is_ipv6())];
         let mark = self.config.route.mark;
-        // The table of an earlier trial goes with the last copy of its socket. A process that is
-        // being started has one until its program begins.
-        let begin = now();
-        let _table = loop {
-            let made = Table::trial(only, &select, &diversion, port, mark, |batch| {
-                watch(batch, &family, only, &devices);
-            });
-            match made {
-                Err(error) if is_others(&error) && now() < begin + PATIENCE => {
-                    std::thread::sleep(LOOK);
-                }
-                made => break made?,
-            }
-        };
+        let _table = Table::trial(only, &select, &diversion, port, mark, |batch| {
+            watch(batch, &family, only, &devices);
+        })?;
         // A server in the same network need not exist.
         let near = self.ends.near && tracked;
         let _near = near.then(|| Neighbour::add(&self.ends.server_side, server.ip()));

@@ -243,13 +243,16 @@ fn a_trial_waits_until_the_table_of_an_earlier_one_is_gone() {
     });
     let mut owner = owner.expect("nft starts");
     let mut input = owner.stdin.take().expect("it is piped");
-    for family in ["ip", "ip6"] {
-        let table = format!("add table {family} justfull-check {{ flags owner; }}\n");
-        input.write_all(table.as_bytes()).expect("nft reads");
+    // The trials of connections, and the trial of all expressions with a mark of its own.
+    let names = ["justfull-check", "justfull-1785099378"];
+    for (family, name) in ["ip", "ip6"].into_iter().flat_map(|one| names.map(|name| (one, name))) {
+        let table = format!("{family} {name}");
+        let lines = format!("add table {table} {{ flags owner; }}\nadd chain {table} taken\n");
+        input.write_all(lines.as_bytes()).expect("nft reads");
     }
-    until("both tables are there", || {
-        let tables = command(&world, Place::Middle, &["nft", "list", "tables"]);
-        tables.matches("justfull-check").count() == 2
+    until("all tables are there", || {
+        let chains = command(&world, Place::Middle, &["nft", "list", "chains"]);
+        chains.matches("chain taken").count() == 4
     });
     let shown = thread::scope(|scope| {
         scope.spawn(|| {
@@ -259,6 +262,8 @@ fn a_trial_waits_until_the_table_of_an_earlier_one_is_gone() {
         checked(&world)
     });
     owner.wait().expect("it ends with its input");
+    let refused = shown.iter().filter(|one| one.required && one.found.is_err());
+    assert_eq!(refused.count(), 0, "{shown:?}");
     for family in ["IPv4 connection", "IPv6 connection"] {
         let made = shown.iter().find(|one| one.name == family);
         assert!(made.is_some_and(|one| one.required && one.found.is_ok()), "{family}: {made:?}");

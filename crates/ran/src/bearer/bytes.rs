@@ -64,6 +64,11 @@ impl Bearer {
         }
     }
 
+    /// Most SDUs that can be in transmission: two if one may interrupt another.
+    pub(crate) fn most_begun(&self) -> u64 {
+        if self.queue.interrupts() { 2 } else { 1 }
+    }
+
     /// Bytes of the SDU in transmission that have left.
     #[inline(always)]
     fn sent_of_head(&self) -> u32 {

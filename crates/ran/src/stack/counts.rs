@@ -145,10 +145,10 @@ impl Stack {
             || self.on_wire() > 0
     }
 
-    /// Number of bearers of all UEs.
+    /// Most SDUs of all UEs that can be partly sent at an instant.
     #[must_use]
-    pub fn bearers(&self) -> u64 {
-        self.all_bearers().count() as u64
+    pub fn most_begun(&self) -> u64 {
+        self.all_bearers().map(Bearer::most_begun).sum()
     }
 
     /// Maximum number of bytes in one unit of [`Event::Slot`]'s amounts: a packet of the MTU, a

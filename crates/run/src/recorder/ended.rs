@@ -63,11 +63,11 @@ impl Recorder {
     }
 
     /// Upper bound of the bytes that the radio can have brought to UEs in the window: the units
-    /// used by its slots, plus the units that earlier slots had in transit, plus one `mtu` for an
-    /// SDU that each of `bearers` had partly sent. A used unit carries at most `per_unit` bytes.
-    pub fn most_carried(&self, per_unit: u64, bearers: u64, mtu: u32) -> u64 {
+    /// used by its slots, plus the units that earlier slots had in transit, plus one `mtu` for each
+    /// of at most `begun` SDUs that were partly sent. A used unit carries at most `per_unit` bytes.
+    pub fn most_carried(&self, per_unit: u64, begun: u64, mtu: u32) -> u64 {
         let used = (self.used + self.used_before).saturating_mul(per_unit);
-        used.saturating_add(self.held_before).saturating_add(bearers * u64::from(mtu))
+        used.saturating_add(self.held_before).saturating_add(begun * u64::from(mtu))
     }
 
     /// The radio's results.

@@ -60,7 +60,8 @@ pub const DOC: MethodDoc = MethodDoc {
            go before all others, and are never signalled. Each other lane has its own CoDel with \
            a reserve that grows with its sender's round trip. Of these lanes the steady ones, \
            which run empty again and again, go first with at most half of the rate, and are not \
-           signalled. A full queue drops from the head of the lane with most bytes.",
+           signalled. A lane that goes first does not wait for the rest of a packet that is partly \
+           sent. A full queue drops from the head of the lane with most bytes.",
     sources: "This project; RFC 8290; Golestani 1994",
     deviations: "None.",
     params: LanesConfig::params,
@@ -188,6 +189,12 @@ impl Lanes {
         if lane < self.number { (&self.urgent, lane) } else { (&self.others, lane - self.number) }
     }
 
+    /// The steady lane, by its own number, that goes before the other lanes of its class.
+    fn steady_turn(&self) -> Option<Lane> {
+        let holds = |lane| self.others.head(lane).map(|queued| queued.packet.size);
+        if self.given_back { None } else { self.steady.turn(holds) }
+    }
+
     fn of_others(&self, victim: Victim) -> Victim {
         Victim { lane: victim.lane + self.number, ..victim }
     }
@@ -229,10 +236,8 @@ impl Discipline for Lanes {
     }
 
     fn turn(&self) -> Option<Lane> {
-        let holds = |lane| self.others.head(lane).map(|queued| queued.packet.size);
-        let steady = || if self.given_back { None } else { self.steady.turn(holds) };
-        let others = || steady().or_else(|| self.others.turn()).map(|lane| lane + self.number);
-        self.urgent.turn().or_else(others)
+        let others = || self.steady_turn().or_else(|| self.others.turn());
+        self.urgent.turn().or_else(|| others().map(|lane| lane + self.number))
     }
 
     fn advance(&mut self) -> Option<Lane> {
@@ -250,14 +255,17 @@ impl Discipline for Lanes {
         lane >= self.number && self.steady.is_steady(lane - self.number)
     }
 
+    fn interrupts(&self) -> bool {
+        self.interrupt
+    }
+
     fn goes_before(&self, begun: &Packet) -> bool {
         if !self.interrupt || self.is_empty() {
             return false;
         }
         let lane = self.lane_of(begun);
-        let holds = |lane| self.others.head(lane).map(|queued| queued.packet.size);
         lane >= self.number
-            && (self.urgent.len() > 0 || !self.spares(lane) && self.steady.turn(holds).is_some())
+            && (self.urgent.len() > 0 || !self.spares(lane) && self.steady_turn().is_some())
     }
 
     fn head(&self, lane: Lane) -> Option<&Queued> {

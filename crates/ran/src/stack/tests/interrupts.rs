@@ -19,6 +19,7 @@ fn an_urgent_packet_interrupts_a_packet_that_is_partly_sent_and_that_continues_w
         (false, [(40_000, 1), (50_000, 0)]),
     ] {
         let mut bench = slow(interrupt);
+        assert_eq!(bench.stack.most_begun(), if interrupt { 2 } else { 1 });
         bench.send(1_000, 1, 1_500, 1);
         bench.run_to(10_000);
         bench.send(11_000, 0, 200, 1);
